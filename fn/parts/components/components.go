@@ -26,8 +26,14 @@ func resolve(of part.Candidate) error {
 	catalogue := of.Platform.Components
 	found := []error{checkCatalogue(catalogue), checkOffer(of.Given), checkPlan(of.Given)}
 	names := namesOf(catalogue)
+	named := map[string]bool{}
 	for i, asked := range of.Spec.Components {
 		field := fmt.Sprintf("spec.components[%d]", i)
+		if named[asked.Name] {
+			found = append(found, fmt.Errorf("%s.name: %.40q is that of another entry, too: write its values into one", field, asked.Name))
+			continue
+		}
+		named[asked.Name] = true
 		if err := mayHave(of.Given, field+".name", asked.Name, names); err != nil {
 			found = append(found, err)
 			continue

@@ -106,6 +106,7 @@ func TestRefusedComponents(t *testing.T) {
 	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
 		"Right":         {Spec: two, Input: crossplanetest.Catalogue},
 		"Unknown":       {Spec: `{"components":[{"name":"workflow"}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].name: "workflow" is unknown: did you mean workflows? Otherwise write one of rollouts, sealed, workflows`}},
+		"Twice":         {Spec: `{"components":[{"name":"sealed"},{"name":"sealed"}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[1].name: "sealed" is that of another entry, too`}},
 		"Far":           {Spec: `{"components":[{"name":"sealed"},{"name":"kafka"}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[1].name: "kafka" is unknown: write one of rollouts, sealed, workflows`}},
 		"None":          {Spec: `{"components":[{"name":"workflows"}]}`, Want: []string{`spec.components[0].name: "workflows" is unknown, because the platform has no components`}},
 		"Path":          {Spec: `{"components":[{"name":"workflows","values":{"controller":{"image":{"tag":"evil"}}}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.controller.image.tag is the platform's to set: leave it out; claims may set values of workflows at and below controller.resources, server`}},

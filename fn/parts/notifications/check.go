@@ -144,15 +144,17 @@ func checkServices(c part.Candidate, spec v1alpha1.NotificationsSpec, n names) e
 		case why != "":
 			found = append(found, fmt.Errorf("%s.type: %s, so that it would send no notification at all: write another, or a later version into spec.argocd.chartVersion", at, why))
 		}
-		if called := nameOf(s); !serviceName.MatchString(called) && is {
+		called := nameOf(s)
+		switch other := n.keys[called]; {
+		case !serviceName.MatchString(called) && is:
 			found = append(found, fmt.Errorf("%s.name: %.80q is not the name of a service: write letters, digits, dashes and underscores, such as deploy-hook", at, called))
-		} else if seen[called] {
+		case seen[called]:
 			found = append(found, fmt.Errorf("%s.name: %q is the name of another service, too: write another", at, called))
-		} else if other := n.keys[called]; other != "" && other != keyOf(s) {
+		case other != "" && other != keyOf(s):
 			// Where the keys are the same, that of the claim counts.
 			found = append(found, fmt.Errorf("%s.name: %q is the name of another service, too, by %s, and Argo CD would take either: write another", at, called, c.ArgoCD.Field("notifications", "notifiers", other)))
 		}
-		seen[nameOf(s)] = true
+		seen[called] = true
 		config, err := decode(s.Config)
 		if err != nil {
 			found = append(found, fmt.Errorf("%s.config: is no object: write the service's configuration", at))
@@ -175,34 +177,44 @@ func checkServices(c part.Candidate, spec v1alpha1.NotificationsSpec, n names) e
 func checkFields(at, of string, is map[string]any, fields map[string]string) error {
 	var found []error
 	for _, key := range slices.Sorted(maps.Keys(is)) {
-		kind, ok := fields[key]
-		// Argo CD reads names of fields as Go's JSON does.
-		for name := range fields {
-			if !ok && strings.EqualFold(name, key) {
-				kind, ok = fields[name], true
+		name := key
+		for other := range fields {
+			// Argo CD reads names of fields as Go's JSON does.
+			if _, exact := fields[key]; !exact && strings.EqualFold(other, key) {
+				name = other
 			}
 		}
-		if !ok {
-			all := slices.Sorted(maps.Keys(fields))
-			instead := "it has no fields, leave it out"
-			if len(all) > 0 {
-				instead = "write one of " + strings.Join(all, ", ")
-			}
-			found = append(found, fmt.Errorf("%s.%s: %s has no such field: %s", at, key, of, known.Instead(key, all, instead)))
-		} else if wrong := wrongKind(kind, is[key]); wrong != "" {
+		kind, ok := fields[name]
+		text, _ := is[key].(string)
+		switch wrong := wrongKind(kind, is[key]); {
+		case !ok:
+			found = append(found, noSuchField(at, key, of, fields))
+		case wrong != "":
 			// A colon after its name would have the next word taken for a token or a password, and redacted.
 			found = append(found, fmt.Errorf("%s.%s is of another kind: %s", at, key, wrong))
-		} else if of := below[key]; of != nil && (kind == anObject || kind == objects) {
-			found = append(found, checkBelow(at+"."+key, is[key], of))
-		} else if text, _ := is[key].(string); kind == aURL && text != "" && !reference.MatchString(text) && !isURL(text) {
+		case kind == anObject || kind == objects:
+			found = append(found, checkInside(at+"."+key, is[key], inside[name]))
+		case kind == aURL && text != "" && !reference.MatchString(text) && !isURL(text):
 			found = append(found, fmt.Errorf("%s.%s: %.80q is no URL: write one with its scheme, such as https://hooks.example.org, or $<key> of the Secret", at, key, text))
 		}
 	}
 	return mistakes.Join(found...)
 }
 
-// checkBelow checks the fields of an object, or of each object in a list.
-func checkBelow(at string, v any, fields map[string]string) error {
+func noSuchField(at, key, of string, fields map[string]string) error {
+	all := slices.Sorted(maps.Keys(fields))
+	instead := "it has no fields, leave it out"
+	if len(all) > 0 {
+		instead = "write one of " + strings.Join(all, ", ")
+	}
+	return fmt.Errorf("%s.%s: %s has no such field: %s", at, key, of, known.Instead(key, all, instead))
+}
+
+// checkInside checks the fields of an object, or of each object in a list, if they are known.
+func checkInside(at string, v any, fields map[string]string) error {
+	if fields == nil {
+		return nil
+	}
 	if of, isMap := v.(map[string]any); isMap {
 		return checkFields(at, "it", of, fields)
 	}

@@ -16,7 +16,7 @@ const (
 	texts   = "texts"
 	// aMap has texts, by any names.
 	aMap = "map"
-	// anObject and objects have fields of their own: see below.
+	// anObject and objects have fields of their own: see inside.
 	anObject = "object"
 	objects  = "objects"
 	aURL     = "URL"
@@ -125,8 +125,8 @@ var services = map[string]service{
 	},
 }
 
-// below are the fields of objects in the configuration of services, by the names of these.
-var below = map[string]map[string]string{
+// inside are the fields of objects in the configuration of services, by the names of these.
+var inside = map[string]map[string]string{
 	"basicAuth": {"username": aText, "password": aText},
 	"headers":   {"name": aText, "value": aText},
 }

@@ -134,6 +134,7 @@ func TestRefusedNotifications(t *testing.T) {
 		"SameAsPlatforms":  {Spec: of(`"services":[{"type":"slack","config":{"token":"$t"}}],"secretRef":{"name":"s"}`), Input: platforms},
 		"CaseOfField":      {Spec: of(`"templates":[{"name":"a","config":{"pagerduty":{"priorityID":"P1"}}}]`)},
 		"HeadersAsMap":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":{"X-Team":"web"}}}]`), Want: []string{"services[0].config.headers is of another kind: Argo CD reads a list of objects there, and sends no notification at all if it can't"}},
+		"HeadersInUpper":   {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"https://a","Headers":[{"Name":"X-Team","text":"web"}]}}]`), Want: []string{"services[0].config.Headers[0].text: it has no such field: write one of name, value"}},
 		"HeaderAsText":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":["X-Team: web"]}}]`), Want: []string{"services[0].config.headers is of another kind: Argo CD reads a list of objects there"}},
 		"HeadersField":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":[{"key":"X-Team","value":"web"}]}}]`), Want: []string{"services[0].config.headers[0].key: it has no such field: write one of name, value"}},
 		"BasicAuthAsText":  {Spec: of(`"services":[{"type":"alertmanager","config":{"basicAuth":"u:p"}}]`), Want: []string{"services[0].config.basicAuth is of another kind: Argo CD reads an object there"}},

@@ -20,7 +20,11 @@ const Controller = "argocd-application-controller"
 // Apps begins the lines with the repository, the destination, the health and the sync status of each Application (Argo CD 3.0 to 3.6).
 const Apps = "argocd_app_info{"
 
-const maxLine = 8 << 10
+const (
+	maxLine = 8 << 10
+	// maxLabels is how many labels of a line are read: Argo CD's metrics have a dozen, and a line of a tenant's own has room for a thousand.
+	maxLabels = 64
+)
 
 // Lines calls f for each line of the metrics of an application controller, up to that many bytes, until it returns false. It returns how many
 // bytes it has read, and reports false if the controller didn't answer with metrics.
@@ -59,7 +63,7 @@ func Read(line string) (labels map[string]string, value float64, ok bool) {
 	}
 	value, err := strconv.ParseFloat(match[2], 64)
 	labels = map[string]string{}
-	for _, l := range ofLabel.FindAllStringSubmatch(match[1], -1) {
+	for _, l := range ofLabel.FindAllStringSubmatch(match[1], maxLabels) {
 		labels[l[1]] = unescape.Replace(l[2])
 	}
 	return labels, value, err == nil

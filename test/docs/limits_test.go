@@ -26,7 +26,7 @@ var nobodysLimits = strings.Fields(`
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
 	fn/parts/bootstrap.maxWord fn/policy.maxPolicies fn/policy.maxCompared fn/parts/ingress.mostWithoutEffect proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
 	proxy/limits.MaxFailures proxy/limits.maxTrials proxy.maxComponentWorkloads proxy/watch.maxResources proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
-	proxy/virtualapi.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/metrics.maxLine
+	proxy/virtualapi.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/metrics.maxLine proxy/metrics.maxLabels
 	proxy/connections.maxControllers proxy/connections.maxHosts proxy/connections.maxHost proxy/connections.maxUnclear
 	proxy/connections.maxErrors proxy/connections.maxConditions proxy/connections.maxServers
 	proxy.MaxApplications proxy.MaxMissing proxy/helm.maxObjects proxy/helm.maxHead proxy/helm.maxUnpacked`)

@@ -401,7 +401,8 @@ func TestComponentsAsleep(t *testing.T) {
 	}
 }
 
-// TestWebhooksOfComponents: the ingress controllers reach the pods of tenants that have a component with webhooks, and of no others.
+// TestWebhooksOfComponents: the ingress controllers reach the pods in the namespace of a component with webhooks, and the host's policies know of
+// that namespace; for no others.
 func TestWebhooksOfComponents(t *testing.T) {
 	input := strings.Replace(crossplanetest.Catalogue, `"name":"sealed"`, `"name":"sealed","webhooks":true`, 1)
 	for spec, want := range map[string]bool{`{}`: false, `{"components":[{"name":"workflows"}]}`: false, `{"components":[{"name":"sealed"}]}`: true} {
@@ -412,6 +413,9 @@ func TestWebhooksOfComponents(t *testing.T) {
 		}
 		if got := slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, "virtual-argocd-webhooks") }); got != want {
 			t.Errorf("%s: want %t, got %t of %q", spec, want, got, names)
+		}
+		if got := e.NamespaceAnnotation(tenant.AnnotationIngressNamespaces); want && got != "sealed" || !want && got != "" {
+			t.Errorf("%s: the policies allow Ingresses of namespaces %q", spec, got)
 		}
 	}
 }

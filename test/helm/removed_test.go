@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -104,6 +106,9 @@ func TestComponentCharts(t *testing.T) {
 			for _, wrong := range slices.Concat(recorded.At(c.Chart.Version).Unknown(ch.Values), recorded.At(c.Chart.Version).Misshapen(ch.Values, func([]string) bool { return false })) {
 				t.Errorf("%v: %s", wrong.Path, wrong.Message)
 			}
+			if checkTemplates(t, ch, recorded.At(c.Chart.Version), switchedOn(ch)) == 0 {
+				t.Error("no value is rendered as a template, though there are extraObjects: the test tests too little")
+			}
 			v, err := values.Decode("values", c.Chart.Values)
 			if err != nil {
 				t.Fatal(err)
@@ -174,4 +179,20 @@ func splitPath(v map[string]any, path string) []string {
 		}
 	}
 	return keys
+}
+
+// switchedOn returns values with all of a chart's switches on that need nothing more.
+func switchedOn(ch *chart.Chart) values.Values {
+	all := values.Values{}
+	for _, at := range values.Leaves(ch.Values) {
+		if last := at[len(at)-1]; last != "enabled" && last != "create" && last != "createSecret" {
+			continue
+		}
+		more := runtime.DeepCopyJSON(all)
+		values.Insert(more, true, at...)
+		if _, err := charts.Render(ch, "a", "argo", more); err == nil {
+			all = more
+		}
+	}
+	return all
 }

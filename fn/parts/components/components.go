@@ -165,7 +165,7 @@ func instead(wrong string, names []string) string {
 const all = "*"
 
 // checkValues refuses values of a claim that the catalogue doesn't let it set, those that the chart doesn't have, as far as that is known, and
-// templates: provider-helm renders charts for all tenants in one process. What was accepted before stays accepted.
+// templates, unless it is known that the chart doesn't render them: provider-helm does that for all tenants in one process. What was accepted before stays accepted.
 func checkValues(g tenant.Given, field string, asked tenant.AskedComponent, entry inputv1alpha1.Component) error {
 	var before values.Values
 	if was := askedOf(g.WasAsked(), asked.Name); was != nil {
@@ -198,7 +198,7 @@ func checkValues(g tenant.Given, field string, asked tenant.AskedComponent, entr
 		switch {
 		case !maySet(entry, is, path):
 			found = append(found, fmt.Errorf("%s is the platform's to set: %s", at, possible(entry, is)))
-		case strings.Contains(fmt.Sprint(path, value), "{{"):
+		case strings.Contains(fmt.Sprint(path, value), "{{") && (is == nil || is.Templated(path)):
 			found = append(found, fmt.Errorf("%s: templates ({{ }}) aren't rendered for claims: write what it is to be", at))
 		}
 	}

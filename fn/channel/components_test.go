@@ -139,7 +139,7 @@ func TestChannelAfterOwnMistake(t *testing.T) {
 		for range steps {
 			f.Step(time.Minute)
 			is := e.Observed(workflows)
-			if wire.Of(is).String("spec", "forProvider", "values", "server", "c") != "broken" {
+			if wire.Of(is).String("spec", "forProvider", "values", "server", "baseHref") != "broken" {
 				continue
 			}
 			crossplanetest.SetCondition(is, "Ready", "False", "Unavailable", "")
@@ -147,7 +147,7 @@ func TestChannelAfterOwnMistake(t *testing.T) {
 			crossplanetest.Field(is, "status").Fields["failed"] = structpb.NewNumberValue(3)
 		}
 	}
-	e.SetSpec(`{"channel":"stable","components":[{"name":"workflows","values":{"server":{"c":"broken"}}}]}`)
+	e.SetSpec(`{"channel":"stable","components":[{"name":"workflows","values":{"server":{"baseHref":"broken"}}}]}`)
 	fails(20)
 	if !release.IsTakenBack(wire.Composed{Struct: wire.Of(e.Observed(workflows))}) || e.Status("phase") != "Ready" {
 		t.Fatalf("it isn't taken back: %s, %v", e.Status("phase"), wire.Of(e.Observed(workflows)).Strings("spec", "managementPolicies"))

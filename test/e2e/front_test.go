@@ -97,7 +97,7 @@ func (f *fronted) comesUp(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	}
 	told := false
 	for _, e := range events {
-		told = told || e.Reason == v1alpha1.ReasonAvailable && strings.Contains(e.Message, "workload")
+		told = told || e.Reason == v1alpha1.ReasonWaitingForNamespace
 	}
 	if !told {
 		t.Error("the events of the tenant don't reach the VirtualArgoCD")

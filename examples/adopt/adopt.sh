@@ -89,6 +89,7 @@ release() {
 # writes reports whether the Object of the tenant has a management policy.
 writes() { [ "$(kubectl get "$OBJECTS" "$tenant" --namespace "$namespace" --ignore-not-found -o 'jsonpath={.spec.managementPolicies[*]}')" = "$1" ]; }
 reason() { [ "$(of "$FRONTS" '{.status.conditions[?(@.type=="TenantBound")].reason}')" = "$1" ]; }
+paused() { [ "$(of "$FRONTS" '{.status.conditions[?(@.type=="Synced")].reason}')" = ReconcilePaused ]; }
 # observed reports whether provider-kubernetes has looked at the composite resource.
 observed() { [ "$(kubectl get "$OBJECTS" "$tenant" --namespace "$namespace" --ignore-not-found -o 'jsonpath={.status.conditions[?(@.type=="Synced")].status}')" = True ]; }
 
@@ -139,6 +140,9 @@ backward() {
   await "provider-kubernetes only observes the tenant" writes Observe
   await "provider-kubernetes has seen that" observed
   give "$GROUP/v1alpha1" "provider-kubernetes/$tenant" apiextensions.crossplane.io/claim
+  # Otherwise Crossplane would make the connection Secret its own again.
+  kubectl annotate "$FRONTS" "$name" --namespace "$namespace" --overwrite crossplane.io/paused=true >/dev/null
+  await "Crossplane leaves the VirtualArgoCD alone" paused
   release "$FRONTS"
   if ! has "$CLAIMS"; then
     copy "$FRONTS" "$GROUP" "$more" >"$work/copy.json"
@@ -146,7 +150,10 @@ backward() {
       -p "{\"spec\":{\"resourceRef\":{\"apiVersion\":\"$GROUP/v1alpha1\",\"kind\":\"XVirtualArgoCD\",\"name\":\"$tenant\"}}}" >"$work/to.json"
     problem=$(kubectl create -f "$work/to.json" 2>&1 >/dev/null) || fail "$problem"
   fi
-  kubectl delete "$FRONTS" "$name" --namespace "$namespace" --ignore-not-found --timeout="${TIMEOUT}m" >/dev/null
+  kubectl delete "$FRONTS" "$name" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null
+  # It is gone once Crossplane has looked at it.
+  ! has "$FRONTS" || kubectl annotate "$FRONTS" "$name" --namespace "$namespace" crossplane.io/paused- >/dev/null || ! has "$FRONTS"
+  kubectl wait "$FRONTS/$name" --namespace "$namespace" --for=delete --timeout="${TIMEOUT}m" >/dev/null
   synced() { [ "$(of "$CLAIMS" '{.status.conditions[?(@.type=="Synced")].status}')" = True ]; }
   await "Crossplane has bound the claim" synced
   tell moved "$tenant"

@@ -21,7 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 )
 
-// extensionNamespace is where the customer's Git server is, and the server of the extension.
+// extensionNamespace is the customer's. The customer's Git server is there, and the server of the extension.
 const extensionNamespace = "e2e-extension"
 
 // extended is a customer whose platform has Rollouts with a UI extension, by a Composition of its own.
@@ -52,6 +52,11 @@ func TestExtension(t *testing.T) {
 }
 
 func (e *extended) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	// One that may choose a Composition.
+	of := examplesOf(t, "staging/namespace.yaml")[0]
+	of.SetName(extensionNamespace)
+	of.SetLabels(map[string]string{reachable: "true"})
+	createObject(ctx, t, of)
 	if _, err := createNamespace(extensionNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +76,7 @@ func (e *extended) install(ctx context.Context, t *testing.T, _ *envconf.Config)
 	e.set(t, input)
 	createObject(ctx, t, e.composition)
 	e.awaitRevision(ctx, t, "extended", "1")
-	e.up = claim.Create(ctx, t, host, newClaim("extension").
+	e.up = claim.Create(ctx, t, host, newClaim("extension").In(extensionNamespace).
 		Set(e.composition.GetName(), "spec", "compositionRef", "name").
 		Set(e.host, "spec", "ingress", "host").Set(named("rollouts"), "spec", "components"))
 	return ctx

@@ -145,6 +145,10 @@ func (p *platform) work() {
 		if front == nil || tenant == nil {
 			continue
 		}
+		if at(front, "metadata", "annotations", "crossplane.io/paused") == "true" {
+			front["status"] = fields{"conditions": []any{fields{"type": "Synced", "status": "False", "reason": "ReconcilePaused"}}}
+			continue
+		}
 		policy, reason := "*", "Available"
 		switch {
 		case at(front, "metadata", "annotations", "virtualargocd.io/leave-tenant") == "true":
@@ -161,7 +165,7 @@ func (p *platform) work() {
 			"metadata": fields{"namespace": "team", "name": "a-7rw8j", "uid": "object", "ownerReferences": []any{fields{"uid": at(front, "metadata", "uid")}}},
 			"spec":     fields{"managementPolicies": []any{policy}}, "status": fields{"conditions": []any{fields{"type": "Synced", "status": "True"}}},
 		}
-		if secret := p.objects[secretKind+"team/a-argocd"]; secret != nil && at(secret, "metadata", "ownerReferences") == nil && reason == "Available" {
+		if secret := p.objects[secretKind+"team/a-argocd"]; secret != nil && at(secret, "metadata", "ownerReferences") == nil {
 			secret["metadata"].(fields)["ownerReferences"] = []any{fields{"uid": at(front, "metadata", "uid")}}
 		}
 	}

@@ -67,6 +67,14 @@ func TestPoliciesAreInForce(t *testing.T) {
 		if p.Spec.FailurePolicy == nil || *p.Spec.FailurePolicy != admissionv1.Fail || !marked(p.ObjectMeta) {
 			t.Errorf("%s: want it marked, and to fail closed: %v, %v", p.Name, p.Spec.FailurePolicy, p.ObjectMeta)
 		}
+		// A namespaceSelector doesn't keep out what is in no namespace: a rule for kinds that it doesn't name, of groups other than Kubernetes' own
+		// apps, says so itself.
+		for _, rule := range p.Spec.MatchConstraints.ResourceRules {
+			all := slices.ContainsFunc(rule.Resources, func(resource string) bool { return strings.HasPrefix(resource, "*") })
+			if selector != nil && all && !slices.Equal(rule.APIGroups, []string{"apps"}) && (rule.Scope == nil || *rule.Scope != admissionv1.NamespacedScope) {
+				t.Errorf("%s: want scope Namespaced for resources %v of %v", p.Name, rule.Resources, rule.APIGroups)
+			}
+		}
 		// What is left out of a policy is left out here, too.
 		var excluded []string
 		for _, rule := range p.Spec.MatchConstraints.ExcludeResourceRules {

@@ -19,7 +19,7 @@ const fakeHost = `#!/bin/sh
 name() { sed -n 's/^ *"name": "\(.*\)",*$/\1/p' "$1" | head -n 1; }
 case "$*" in
 "create --dry-run=client --recursive -f "*) cat "$5"/*.json ;;
-"create --dry-run=client -f "*) echo "team-a $(name "$4")" ;;
+"create --dry-run=client -f "*) echo "team-a $(name "$4") virtualargocd.io/v1alpha1" ;;
 "apply --server-side -f "*) for file in "$4"/*; do echo "apply $(name "$file")" >>"$DIR/did"; done ;;
 "patch --local -f "*) sed "s/\"spec\": {/\"spec\": {\"patched\": \"$(echo "$8" | tr -d '"{}')\", /" "$4" ;;
 "create -f "*)
@@ -34,8 +34,8 @@ case "$*" in
   [ "$3" = never ] && printf 'Pending\nRestoreFailed\nthere is none\n' || printf 'Ready\nInactive\nit is restored\n'
   rm -f "$DIR/is-$3"
   ;;
-"get virtualargocd made "*) ;;
-"get virtualargocd "*) exit 1 ;;
+"get virtualargocds.virtualargocd.io made "*) ;;
+"get virtualargocds.virtualargocd.io "*) exit 1 ;;
 esac
 `
 

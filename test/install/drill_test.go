@@ -46,7 +46,7 @@ func TestDrillMayDoItsWork(t *testing.T) {
 		does = append(does, m[1])
 	}
 	slices.Sort(does)
-	want := []rbacv1.PolicyRule{{APIGroups: []string{"virtualargocd.io"}, Resources: []string{"virtualargocds"}, Verbs: slices.Compact(does)}}
+	want := []rbacv1.PolicyRule{{APIGroups: []string{"virtualargocd.io", "m.virtualargocd.io"}, Resources: []string{"virtualargocds"}, Verbs: slices.Compact(does)}}
 	for i := range role.Rules {
 		slices.Sort(role.Rules[i].Verbs)
 	}
@@ -69,18 +69,19 @@ func TestDrillMayDoItsWork(t *testing.T) {
 	}
 }
 
-// fakeKubectl answers for one tenant with a backup of three Applications, and its copy, and notes what is created and deleted.
+// fakeKubectl answers, on a platform without the namespaced kind, for one tenant with a backup of three Applications, and its copy, and notes what is created and deleted.
 const fakeKubectl = `#!/bin/sh
 echo "$*" >>"$DIR/did"
 case "$*" in
+*virtualargocds.m.virtualargocd.io*) exit 1 ;;
 *--all-namespaces*) echo team-a/shop ;;
 create*) cat >>"$DIR/created" ;;
-*"virtualargocd shop"*.status.backup.name*) echo 2026-11-28T020000Z ;;
-*"virtualargocd shop"*.status.backup.applications*) echo 3 ;;
-*"virtualargocd shop"*.status.plan*) echo small ;;
-*"virtualargocd drill-"*'"Restored")].reason'*) echo "$REASON" ;;
-*"virtualargocd drill-"*.status.restore.applications*) echo "$CAME_BACK" ;;
-*"virtualargocd drill-"*) echo "why" ;;
+*"virtualargocds.virtualargocd.io shop"*.status.backup.name*) echo 2026-11-28T020000Z ;;
+*"virtualargocds.virtualargocd.io shop"*.status.backup.applications*) echo 3 ;;
+*"virtualargocds.virtualargocd.io shop"*.status.plan*) echo small ;;
+*"virtualargocds.virtualargocd.io drill-"*'"Restored")].reason'*) echo "$REASON" ;;
+*"virtualargocds.virtualargocd.io drill-"*.status.restore.applications*) echo "$CAME_BACK" ;;
+*"virtualargocds.virtualargocd.io drill-"*) echo "why" ;;
 esac
 `
 
@@ -116,7 +117,7 @@ func TestDrill(t *testing.T) {
 				t.Errorf("it creates %s, %v", created, err)
 			}
 			did, err := os.ReadFile(filepath.Join(dir, "did"))
-			if err != nil || !regexp.MustCompile(`delete virtualargocd drill-\d+ --namespace team-a [^\n]*\n$`).Match(did) {
+			if err != nil || !regexp.MustCompile(`delete virtualargocds\.virtualargocd\.io drill-\d+ --namespace team-a [^\n]*\n$`).Match(did) {
 				t.Errorf("it doesn't delete the copy in the end: %s, %v", did, err)
 			}
 		})

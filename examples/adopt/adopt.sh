@@ -75,14 +75,18 @@ give() {
   kubectl patch "$TENANTS" "$tenant" --type json -p "$patch]" >/dev/null
 }
 
-# release takes the connection Secret from its owner, so that it stays, and the other kind takes it over.
+# release takes the connection Secret from its owner, and gives it to another kind where that doesn't take it by itself.
 release() {
   secret=$(of "$1" '{.spec.writeConnectionSecretToRef.name}')
   [ -n "$secret" ] || return 0
   owner=$(kubectl get secret "$secret" --namespace "$namespace" --ignore-not-found -o 'jsonpath={.metadata.ownerReferences[0].uid}')
   if [ -n "$owner" ] && [ "$owner" = "$(of "$1" '{.metadata.uid}')" ]; then
+    change='"op":"remove"'
+    if [ -n "${2-}" ]; then
+      change="\"op\":\"replace\",\"value\":[{\"apiVersion\":\"$GROUP/v1alpha1\",\"kind\":\"VirtualArgoCD\",\"name\":\"$name\",\"uid\":\"$(of "$2" '{.metadata.uid}')\",\"controller\":true,\"blockOwnerDeletion\":true}]"
+    fi
     kubectl patch secret "$secret" --namespace "$namespace" --type json \
-      -p "[{\"op\":\"test\",\"path\":\"/metadata/ownerReferences/0/uid\",\"value\":\"$owner\"},{\"op\":\"remove\",\"path\":\"/metadata/ownerReferences\"}]" >/dev/null
+      -p "[{\"op\":\"test\",\"path\":\"/metadata/ownerReferences/0/uid\",\"value\":\"$owner\"},{$change,\"path\":\"/metadata/ownerReferences\"}]" >/dev/null
   fi
 }
 
@@ -143,13 +147,14 @@ backward() {
   # Otherwise Crossplane would make the connection Secret its own again.
   kubectl annotate "$FRONTS" "$name" --namespace "$namespace" --overwrite crossplane.io/paused=true >/dev/null
   await "Crossplane leaves the VirtualArgoCD alone" paused
-  release "$FRONTS"
   if ! has "$CLAIMS"; then
     copy "$FRONTS" "$GROUP" "$more" >"$work/copy.json"
     kubectl patch --local -f "$work/copy.json" --type merge -o json \
       -p "{\"spec\":{\"resourceRef\":{\"apiVersion\":\"$GROUP/v1alpha1\",\"kind\":\"XVirtualArgoCD\",\"name\":\"$tenant\"}}}" >"$work/to.json"
     problem=$(kubectl create -f "$work/to.json" 2>&1 >/dev/null) || fail "$problem"
   fi
+  # Crossplane makes a Secret a claim's only together with a change of what it holds.
+  release "$FRONTS" "$CLAIMS"
   kubectl delete "$FRONTS" "$name" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null
   # It is gone once Crossplane has looked at it.
   ! has "$FRONTS" || kubectl annotate "$FRONTS" "$name" --namespace "$namespace" crossplane.io/paused- >/dev/null || ! has "$FRONTS"

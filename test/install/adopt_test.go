@@ -456,6 +456,10 @@ func TestAdopt(t *testing.T) {
 			if at(claim, "spec", "resourceRef", "name") != "a-7rw8j" || at(claim, "spec", "plan") != "small" || at(claim, "spec", "deletionProtection") != tc.spec["deletionProtection"] || at(claim, "metadata", "annotations", "crossplane.io/paused") != nil {
 				t.Errorf("\n%s\nthe claim isn't what it was: %v", tc.reason, claim)
 			}
+			// Crossplane doesn't make an unchanged Secret the claim's, and it would stay when that is deleted.
+			if secret := p.objects[secretKind+"team/a-argocd"]; secret != nil && at(secret["metadata"].(fields)["ownerReferences"].([]any)[0].(fields), "uid") != at(claim, "metadata", "uid") {
+				t.Errorf("\n%s\nthe connection Secret isn't the claim's: %v", tc.reason, secret)
+			}
 		})
 	}
 }

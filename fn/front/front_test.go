@@ -37,10 +37,10 @@ func ref(apiVersion string) string {
 }
 
 // tenantOf is a composite resource with a reference, which the labels repeat for VirtualArgoCD a of team.
-func tenantOf(name, ref, more string) *structpb.Struct {
+func tenantOf(name, ref string) *structpb.Struct {
 	return resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"` + name + `","uid":"uid-of-` + name + `",
 		"labels":{"crossplane.io/claim-namespace":"team","crossplane.io/claim-name":"a"}},
-		"spec":{"claimRef":` + ref + `,"writeConnectionSecretToRef":{"name":"secret-of-` + name + `","namespace":"crossplane-system"}` + more + `},
+		"spec":{"claimRef":` + ref + `,"writeConnectionSecretToRef":{"name":"secret-of-` + name + `","namespace":"crossplane-system"}},
 		"status":{"phase":"Ready","message":"Argo CD is ready","plan":"small","claimConditionTypes":["ArgoCDReady"],"conditions":[
 			{"type":"Ready","status":"True","reason":"Available"},{"type":"Synced","status":"True","reason":"a"},
 			{"type":"ArgoCDReady","status":"True","reason":"Available","message":"It runs"}]}}`)
@@ -99,22 +99,22 @@ func TestTenantOfAFront(t *testing.T) {
 		says   string
 	}{
 		"New":             {"Nothing exists.", nil, "", "", own, true, v1alpha1.ReasonWaitingForTenant},
-		"Own":             {"Its own exists, under the name that it got.", []*structpb.Struct{tenantOf("a-1", ref(front), "")}, "", "a-1", "a-1", true, v1alpha1.ReasonAvailable},
-		"OwnFound":        {"Its own exists, and the Object was lost.", []*structpb.Struct{tenantOf("a-1", ref(front), "")}, "", "", "a-1", true, v1alpha1.ReasonAvailable},
-		"Claim":           {"The claim of the same name has one.", []*structpb.Struct{tenantOf("a-1", ref(claim), ""), theClaim}, "", "", "a-1", false, v1alpha1.ReasonClaimExists},
-		"ClaimGone":       {"The claim is gone, and has left it.", []*structpb.Struct{tenantOf("a-1", ref(claim), "")}, "", "a-1", "a-1", true, v1alpha1.ReasonAvailable},
-		"ClaimBack":       {"A claim has got the tenant back.", []*structpb.Struct{tenantOf("a-1", ref(claim), ""), theClaim}, "", "a-1", "a-1", false, v1alpha1.ReasonClaimExists},
-		"ClaimDeletes":    {"The tenant of the claim is being deleted with it: the front gets another.", []*structpb.Struct{deletes(tenantOf("a-1", ref(claim), ""))}, "", "", own, true, v1alpha1.ReasonWaitingForTenant},
-		"Two":             {"Both can't be the tenant.", []*structpb.Struct{tenantOf("a-1", ref(claim), ""), tenantOf("a-2", ref(front), "")}, "", "", "", false, v1alpha1.ReasonSeveralTenants},
-		"TwoLater":        {"A claim of the same name was created: the front keeps its own.", []*structpb.Struct{tenantOf("a-1", ref(front), ""), tenantOf("a-2", ref(claim), ""), theClaim}, "", "a-1", "a-1", true, v1alpha1.ReasonSeveralTenants},
-		"OthersName":      {"Somebody else's has the name that its own would get.", []*structpb.Struct{tenantOf(own, other, "")}, "", "", "", false, v1alpha1.ReasonNameTaken},
-		"OthersLabels":    {"Labels alone make nothing its own.", []*structpb.Struct{tenantOf("b-1", other, "")}, "", "", own, true, v1alpha1.ReasonWaitingForTenant},
-		"OthersLater":     {"Its own was given to somebody else.", []*structpb.Struct{tenantOf("a-1", other, "")}, "", "a-1", "a-1", false, v1alpha1.ReasonNameTaken},
-		"NobodysName":     {"One that is nobody's isn't its own.", []*structpb.Struct{tenantOf(own, "{}", "")}, "", "", "", false, v1alpha1.ReasonNameTaken},
-		"Goes":            {"The tenant of an earlier front is still being deleted.", []*structpb.Struct{deletes(tenantOf(own, ref(front), ""))}, "", "", "", false, v1alpha1.ReasonTenantGoes},
-		"GoesLater":       {"Somebody deletes the composite resource.", []*structpb.Struct{deletes(tenantOf("a-1", ref(front), ""))}, "", "a-1", "a-1", true, v1alpha1.ReasonTenantGoes},
-		"Left":            {"The platform takes the tenant away.", []*structpb.Struct{tenantOf("a-1", ref(front), "")}, `,"annotations":{"virtualargocd.io/leave-tenant":"true"}`, "a-1", "a-1", false, v1alpha1.ReasonTenantLeft},
-		"LeftForAClaim":   {"A claim has it already.", []*structpb.Struct{tenantOf("a-1", ref(claim), ""), theClaim}, `,"annotations":{"virtualargocd.io/leave-tenant":"true"}`, "a-1", "a-1", false, v1alpha1.ReasonTenantLeft},
+		"Own":             {"Its own exists, under the name that it got.", []*structpb.Struct{tenantOf("a-1", ref(front))}, "", "a-1", "a-1", true, v1alpha1.ReasonAvailable},
+		"OwnFound":        {"Its own exists, and the Object was lost.", []*structpb.Struct{tenantOf("a-1", ref(front))}, "", "", "a-1", true, v1alpha1.ReasonAvailable},
+		"Claim":           {"The claim of the same name has one.", []*structpb.Struct{tenantOf("a-1", ref(claim)), theClaim}, "", "", "a-1", false, v1alpha1.ReasonClaimExists},
+		"ClaimGone":       {"The claim is gone, and has left it.", []*structpb.Struct{tenantOf("a-1", ref(claim))}, "", "a-1", "a-1", true, v1alpha1.ReasonAvailable},
+		"ClaimBack":       {"A claim has got the tenant back.", []*structpb.Struct{tenantOf("a-1", ref(claim)), theClaim}, "", "a-1", "a-1", false, v1alpha1.ReasonClaimExists},
+		"ClaimDeletes":    {"The tenant of the claim is being deleted with it: the front gets another.", []*structpb.Struct{deletes(tenantOf("a-1", ref(claim)))}, "", "", own, true, v1alpha1.ReasonWaitingForTenant},
+		"Two":             {"Both can't be the tenant.", []*structpb.Struct{tenantOf("a-1", ref(claim)), tenantOf("a-2", ref(front))}, "", "", "", false, v1alpha1.ReasonSeveralTenants},
+		"TwoLater":        {"A claim of the same name was created: the front keeps its own.", []*structpb.Struct{tenantOf("a-1", ref(front)), tenantOf("a-2", ref(claim)), theClaim}, "", "a-1", "a-1", true, v1alpha1.ReasonSeveralTenants},
+		"OthersName":      {"Somebody else's has the name that its own would get.", []*structpb.Struct{tenantOf(own, other)}, "", "", "", false, v1alpha1.ReasonNameTaken},
+		"OthersLabels":    {"Labels alone make nothing its own.", []*structpb.Struct{tenantOf("b-1", other)}, "", "", own, true, v1alpha1.ReasonWaitingForTenant},
+		"OthersLater":     {"Its own was given to somebody else.", []*structpb.Struct{tenantOf("a-1", other)}, "", "a-1", "a-1", false, v1alpha1.ReasonNameTaken},
+		"NobodysName":     {"One that is nobody's isn't its own.", []*structpb.Struct{tenantOf(own, "{}")}, "", "", "", false, v1alpha1.ReasonNameTaken},
+		"Goes":            {"The tenant of an earlier front is still being deleted.", []*structpb.Struct{deletes(tenantOf(own, ref(front)))}, "", "", "", false, v1alpha1.ReasonTenantGoes},
+		"GoesLater":       {"Somebody deletes the composite resource.", []*structpb.Struct{deletes(tenantOf("a-1", ref(front)))}, "", "a-1", "a-1", true, v1alpha1.ReasonTenantGoes},
+		"Left":            {"The platform takes the tenant away.", []*structpb.Struct{tenantOf("a-1", ref(front))}, `,"annotations":{"virtualargocd.io/leave-tenant":"true"}`, "a-1", "a-1", false, v1alpha1.ReasonTenantLeft},
+		"LeftForAClaim":   {"A claim has it already.", []*structpb.Struct{tenantOf("a-1", ref(claim)), theClaim}, `,"annotations":{"virtualargocd.io/leave-tenant":"true"}`, "a-1", "a-1", false, v1alpha1.ReasonTenantLeft},
 		"LeftBeforeItHas": {"There is none to leave.", nil, `,"annotations":{"virtualargocd.io/leave-tenant":"true"}`, "", "", false, v1alpha1.ReasonTenantLeft},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestStatusOfAFront(t *testing.T) {
 	if e.Status("phase") != "Pending" || !strings.Contains(e.Status("message"), "Waiting for XVirtualArgoCD "+own) {
 		t.Errorf("before it has a tenant: %s: %s", e.Status("phase"), e.Status("message"))
 	}
-	of := tenantOf(own, ref(front), "")
+	of := tenantOf(own, ref(front))
 	add(e, of)
 	e.Reconcile()
 	if e.Status("phase") != "Ready" || e.Status("plan") != "small" || e.Response.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_TRUE {
@@ -239,7 +239,7 @@ func TestWrittenByProvider(t *testing.T) {
 				spec = `{"plan":"small","argocd":{"values":{"a":null}}}`
 			}
 			e := newFront(t, spec, "")
-			add(e, tenantOf(own, ref(front), ""))
+			add(e, tenantOf(own, ref(front)))
 			e.Reconcile()
 			o := e.Observed(tenant.FrontTenant)
 			o.Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(`{"atProvider":{"manifest":{"spec":` + tc.observed + `}},
@@ -267,18 +267,18 @@ func TestConnectionSecretOfAFront(t *testing.T) {
 		// want is the password in the Secret; "" for no Secret.
 		want, says string
 	}{
-		"Published":     {"", spec, []*structpb.Struct{tenantOf(own, ref(front), ""), published}, password, v1alpha1.ReasonAvailable},
-		"NotAsked":      {"The spec names no Secret.", `{}`, []*structpb.Struct{tenantOf(own, ref(front), ""), published}, "", v1alpha1.ReasonAvailable},
-		"NotYet":        {"Nothing is published.", spec, []*structpb.Struct{tenantOf(own, ref(front), "")}, "", v1alpha1.ReasonAvailable},
-		"Users":         {"There is a Secret of the name that a user has made.", spec, []*structpb.Struct{tenantOf(own, ref(front), ""), published, secretOf("team", "s", "Opaque", "")}, "", v1alpha1.ReasonSecretTaken},
-		"Claims":        {"There is a Secret of the name that is another claim's.", spec, []*structpb.Struct{tenantOf(own, ref(front), ""), published, secretOf("team", "s", connection, "uid-of-b")}, "", v1alpha1.ReasonSecretTaken},
-		"Left":          {"The Secret is what a claim has left.", spec, []*structpb.Struct{tenantOf(own, ref(front), ""), published, secretOf("team", "s", connection, "")}, password, v1alpha1.ReasonAvailable},
-		"OthersOwner":   {"The Secret in the platform's namespace is another tenant's.", spec, []*structpb.Struct{tenantOf(own, ref(front), ""), secretOf("crossplane-system", "secret-of-"+own, connection, "uid-of-b")}, "", v1alpha1.ReasonAvailable},
-		"NoConnection":  {"The Secret in the platform's namespace is of another type.", spec, []*structpb.Struct{tenantOf(own, ref(front), ""), secretOf("crossplane-system", "secret-of-"+own, "Opaque", "uid-of-"+own)}, "", v1alpha1.ReasonAvailable},
-		"OthersTenant":  {"The tenant is somebody else's.", spec, []*structpb.Struct{tenantOf(own, `{"namespace":"others"}`, ""), published}, "", v1alpha1.ReasonNameTaken},
-		"OtherPlace":    {"The composite resource publishes elsewhere.", spec, []*structpb.Struct{elsewhere(tenantOf(own, ref(front), "")), secretOf("kube-system", "secret-of-"+own, connection, "uid-of-"+own)}, "", v1alpha1.ReasonAvailable},
-		"StillAClaims":  {"The claim has its own Secret of that name, until it is gone.", spec, []*structpb.Struct{tenantOf(own, ref(claim), ""), published, secretOf("team", "s", connection, "uid-of-the-claim"), resource.MustStructJSON(`{"apiVersion":"` + claim + `","kind":"VirtualArgoCD","metadata":{"namespace":"team","name":"a"}}`)}, "", v1alpha1.ReasonClaimExists},
-		"BesideAClaims": {"It writes its own beside that of the claim.", spec, []*structpb.Struct{tenantOf(own, ref(claim), ""), published, resource.MustStructJSON(`{"apiVersion":"` + claim + `","kind":"VirtualArgoCD","metadata":{"namespace":"team","name":"a"}}`)}, password, v1alpha1.ReasonClaimExists},
+		"Published":     {"", spec, []*structpb.Struct{tenantOf(own, ref(front)), published}, password, v1alpha1.ReasonAvailable},
+		"NotAsked":      {"The spec names no Secret.", `{}`, []*structpb.Struct{tenantOf(own, ref(front)), published}, "", v1alpha1.ReasonAvailable},
+		"NotYet":        {"Nothing is published.", spec, []*structpb.Struct{tenantOf(own, ref(front))}, "", v1alpha1.ReasonAvailable},
+		"Users":         {"There is a Secret of the name that a user has made.", spec, []*structpb.Struct{tenantOf(own, ref(front)), published, secretOf("team", "s", "Opaque", "")}, "", v1alpha1.ReasonSecretTaken},
+		"Claims":        {"There is a Secret of the name that is another claim's.", spec, []*structpb.Struct{tenantOf(own, ref(front)), published, secretOf("team", "s", connection, "uid-of-b")}, "", v1alpha1.ReasonSecretTaken},
+		"Left":          {"The Secret is what a claim has left.", spec, []*structpb.Struct{tenantOf(own, ref(front)), published, secretOf("team", "s", connection, "")}, password, v1alpha1.ReasonAvailable},
+		"OthersOwner":   {"The Secret in the platform's namespace is another tenant's.", spec, []*structpb.Struct{tenantOf(own, ref(front)), secretOf("crossplane-system", "secret-of-"+own, connection, "uid-of-b")}, "", v1alpha1.ReasonAvailable},
+		"NoConnection":  {"The Secret in the platform's namespace is of another type.", spec, []*structpb.Struct{tenantOf(own, ref(front)), secretOf("crossplane-system", "secret-of-"+own, "Opaque", "uid-of-"+own)}, "", v1alpha1.ReasonAvailable},
+		"OthersTenant":  {"The tenant is somebody else's.", spec, []*structpb.Struct{tenantOf(own, `{"namespace":"others"}`), published}, "", v1alpha1.ReasonNameTaken},
+		"OtherPlace":    {"The composite resource publishes elsewhere.", spec, []*structpb.Struct{elsewhere(tenantOf(own, ref(front))), secretOf("kube-system", "secret-of-"+own, connection, "uid-of-"+own)}, "", v1alpha1.ReasonAvailable},
+		"StillAClaims":  {"The claim has its own Secret of that name, until it is gone.", spec, []*structpb.Struct{tenantOf(own, ref(claim)), published, secretOf("team", "s", connection, "uid-of-the-claim"), resource.MustStructJSON(`{"apiVersion":"` + claim + `","kind":"VirtualArgoCD","metadata":{"namespace":"team","name":"a"}}`)}, "", v1alpha1.ReasonClaimExists},
+		"BesideAClaims": {"It writes its own beside that of the claim.", spec, []*structpb.Struct{tenantOf(own, ref(claim)), published, resource.MustStructJSON(`{"apiVersion":"` + claim + `","kind":"VirtualArgoCD","metadata":{"namespace":"team","name":"a"}}`)}, password, v1alpha1.ReasonClaimExists},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newFront(t, tc.spec, "")
@@ -298,7 +298,7 @@ func TestConnectionSecretOfAFront(t *testing.T) {
 	}
 	// What is published stays while it can't be read, and what Crossplane empties is empty.
 	e := newFront(t, spec, "")
-	add(e, tenantOf(own, ref(front), ""), published)
+	add(e, tenantOf(own, ref(front)), published)
 	e.Reconcile()
 	delete(e.Cluster, crossplanetest.Key(published))
 	e.Reconcile()

@@ -31,7 +31,7 @@ func TestLawsOfFronts(t *testing.T) {
 			if random.IntN(2) == 0 {
 				continue
 			}
-			o := tenantOf(name, pick(ref(front), ref(claim), ref(claim), `{"namespace":1}`, `{"apiVersion":"`+front+`","kind":"VirtualArgoCD","namespace":"others","name":"a"}`, `{}`, `"text"`), "")
+			o := tenantOf(name, pick(ref(front), ref(claim), ref(claim), `{"namespace":1}`, `{"apiVersion":"`+front+`","kind":"VirtualArgoCD","namespace":"others","name":"a"}`, `{}`, `"text"`))
 			if random.IntN(5) == 0 {
 				deletes(o)
 			}

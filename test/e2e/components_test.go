@@ -297,6 +297,7 @@ apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: push, namespace: argo-events}
 spec:
+  ingressClassName: traefik
   rules: [{host: %s, http: {paths: [{path: /push, pathType: Prefix, backend: {service: {name: push-eventsource-svc, port: {number: 12000}}}}]}}]`
 
 // stolen is an Ingress with which whoever may write in another namespace would get what people send to a path of Argo CD's URL.

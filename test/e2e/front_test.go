@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -364,7 +363,7 @@ func (f *fronted) namespaceGoes(ctx context.Context, t *testing.T, _ *envconf.Co
 	measured.add("front: namespace deleted with it", time.Since(start))
 	awaitGone(ctx, t, l, goneWithin)
 	// The example of a claim is one of this kind with another apiVersion.
-	data, err := os.ReadFile(filepath.Join("../../examples/claims/production.yaml"))
+	data, err := os.ReadFile("../../examples/claims/production.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/base64"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,11 +79,11 @@ func TestNamespacedTenant(t *testing.T) {
 			return
 		}
 		te.condition("tenant", "True")
-		te.required = append(before[:len(before):len(before)], back.xr, connectionOf(back.xr, map[string]string{"kubeconfig": "a kubeconfig", "url": "https://argocd.example.org", "username": "admin", "password": "correct-horse-battery"}))
+		te.required = append(slices.Clone(before), back.xr, connectionOf(back.xr, map[string]string{"kubeconfig": "a kubeconfig", "url": "https://argocd.example.org", "username": "admin", "password": "correct-horse-battery"}))
 		at("The tenant is Ready.", "2-ready")
 	})
 	back.breakDown(func(string) {
-		te.required = append(before[:len(before):len(before)], back.xr)
+		te.required = append(slices.Clone(before), back.xr)
 		at("The tenant is degraded, and its connection Secret can't be read.", "3-degraded")
 	})
 	for i, wrong := range validate(t, objects) {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +32,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/function"
 	"github.com/virtual-argocd/virtual-argocd/fn/serve"
 	"github.com/virtual-argocd/virtual-argocd/proxy/server"
+	tunnelagent "github.com/virtual-argocd/virtual-argocd/tunnel/agent"
+	tunnelserver "github.com/virtual-argocd/virtual-argocd/tunnel/server"
 )
 
 // version is set by the linker, from the file VERSION.
@@ -44,6 +47,8 @@ type CLI struct {
 	Serve Serve `cmd:"" default:"withargs" help:"Run the composition function. This is the default."`
 	Proxy Proxy `cmd:"" help:"Run the proxy between a provider of Crossplane and the API servers of virtual clusters, in the provider's pod."`
 	Check Check `cmd:"" help:"Look at the cluster that this runs in, and say what it lacks for tenants. check.yaml of a release runs this as a Job."`
+
+	Tunnel Tunnel `cmd:"" help:"Run a side of the tunnels to clusters that let no connections in."`
 }
 
 // Serve defines the function's flags.
@@ -137,6 +142,50 @@ func (c *Check) Run(ctx context.Context) error {
 		return err
 	}
 	return check.Run(ctx, h, os.Stdout)
+}
+
+// Tunnel has the two sides of a tunnel.
+type Tunnel struct {
+	Server TunnelServer `cmd:"" help:"Run the side beside an Argo CD."`
+	Agent  TunnelAgent  `cmd:"" help:"Run the side in a cluster that lets no connections in."`
+}
+
+// TunnelServer defines flags of the side beside an Argo CD.
+type TunnelServer struct {
+	Config string `required:"" type:"path" help:"File with the keys of the server and of its agents. It is read again when it changes."`
+}
+
+// Run serves until ctx is done.
+func (c *TunnelServer) Run(ctx context.Context, log logging.Logger) error {
+	s := tunnelserver.New(log)
+	if err := s.Watch(ctx, c.Config, 2*time.Second); err != nil {
+		return err
+	}
+	return s.Serve(ctx)
+}
+
+// TunnelAgent defines flags of the side in a closed cluster.
+type TunnelAgent struct {
+	Server string `required:"" help:"URL of the server, such as https://argocd.example.org/tunnel."`
+	Folder string `required:"" type:"path" help:"Folder with the keys of the agent and of the server, and perhaps the certificate authority of the URL. They are read at each attempt to connect."`
+	Health string `default:":8080" help:"Address that tells whether the agent is connected."`
+
+	Host string `required:"" env:"KUBERNETES_SERVICE_HOST" help:"Host of the API server to which Argo CD connects."`
+	Port string `required:"" env:"KUBERNETES_SERVICE_PORT" help:"Port of the API server."`
+}
+
+// Run connects until ctx is done.
+func (c *TunnelAgent) Run(ctx context.Context, log logging.Logger) error {
+	// Its connections begin with wss.
+	server, ok := strings.CutPrefix(c.Server, "https://")
+	if !ok {
+		return errors.New("--server must begin with https://")
+	}
+	a := tunnelagent.New("wss://"+server, c.Folder, net.JoinHostPort(c.Host, c.Port), log)
+	health := &http.Server{Addr: c.Health, Handler: a, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = health.ListenAndServe() }()
+	a.Run(ctx)
+	return nil
 }
 
 func main() {

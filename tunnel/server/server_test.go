@@ -1,0 +1,472 @@
+package server_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	"github.com/gorilla/websocket"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/virtual-argocd/virtual-argocd/tunnel"
+	"github.com/virtual-argocd/virtual-argocd/tunnel/agent"
+	"github.com/virtual-argocd/virtual-argocd/tunnel/server"
+	"github.com/virtual-argocd/virtual-argocd/tunnel/stream"
+)
+
+// A key of somebody, which follows from a name.
+type key struct{ private ed25519.PrivateKey }
+
+func keyOf(name string) key {
+	seed := sha256.Sum256([]byte(name))
+	return key{ed25519.NewKeyFromSeed(seed[:])}
+}
+
+func (k key) pem(t *testing.T) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(k.private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+func (k key) signer(t *testing.T) ssh.Signer {
+	t.Helper()
+	s, err := ssh.NewSignerFromKey(k.private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (k key) public(t *testing.T) string {
+	t.Helper()
+	return string(ssh.MarshalAuthorizedKey(k.signer(t).PublicKey()))
+}
+
+// tunnels are a server of tunnels, and what is around it.
+type tunnels struct {
+	t                      *testing.T
+	server                 *server.Server
+	agents, proxy, metrics *httptest.Server
+}
+
+func serve(t *testing.T, change func(*server.Server)) *tunnels {
+	t.Helper()
+	s := server.New(logging.NewNopLogger())
+	s.Every = 100 * time.Millisecond
+	if change != nil {
+		change(s)
+	}
+	of := &tunnels{t: t, server: s}
+	for port, to := range map[int]**httptest.Server{tunnel.AgentsPort: &of.agents, tunnel.ProxyPort: &of.proxy, tunnel.MetricsPort: &of.metrics} {
+		is := httptest.NewServer(s.Handler(port))
+		*to = is
+		t.Cleanup(func() { is.CloseClientConnections(); is.Close() })
+	}
+	return of
+}
+
+// configure gives the server the keys of agents, by their names.
+func (of *tunnels) configure(keys map[string]key) {
+	of.t.Helper()
+	c := tunnel.Config{Key: keyOf("server").pem(of.t), Agents: map[string]string{}}
+	for name, k := range keys {
+		c.Agents[name] = k.public(of.t)
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		of.t.Fatal(err)
+	}
+	if err := of.server.Configure(raw); err != nil {
+		of.t.Fatal(err)
+	}
+}
+
+func (of *tunnels) url() string { return strings.Replace(of.agents.URL, "http", "ws", 1) }
+
+// anAPI is the API server of a closed cluster.
+func anAPI(t *testing.T, says string) *httptest.Server {
+	t.Helper()
+	is := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, says, r.URL.Path) }))
+	t.Cleanup(is.Close)
+	return is
+}
+
+// anAgent runs an agent, and returns the addresses that it was made to connect to.
+func (of *tunnels) anAgent(k key, api string) (*agent.Agent, *atomic.Value) {
+	of.t.Helper()
+	folder := of.t.TempDir()
+	for name, text := range map[string]string{tunnel.KeyFile: k.pem(of.t), tunnel.ServerFile: keyOf("server").public(of.t)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			of.t.Fatal(err)
+		}
+	}
+	a := agent.New(of.url(), folder, api, logging.NewNopLogger())
+	a.Every, a.Retry = 100*time.Millisecond, 300*time.Millisecond
+	dialed := &atomic.Value{}
+	a.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialed.Store(network + " " + address)
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	ctx, cancel := context.WithCancel(of.t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); a.Run(ctx) }()
+	of.t.Cleanup(func() { cancel(); <-done })
+	return a, dialed
+}
+
+// get reads a page of an agent's API server as Argo CD does. It verifies the API server's certificate.
+func (of *tunnels) get(name string, api *httptest.Server) (string, error) {
+	of.t.Helper()
+	proxy, err := url.Parse(of.proxy.URL)
+	if err != nil {
+		of.t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(api.Certificate())
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		Proxy: http.ProxyURL(proxy), DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12},
+	}}
+	response, err := client.Get(tunnel.APIServer(name) + "/version") //nolint:noctx // It has a timeout.
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
+}
+
+// await waits until the metrics say something.
+func (of *tunnels) await(want string) {
+	of.t.Helper()
+	text := ""
+	for range 100 {
+		response, err := http.Get(of.metrics.URL) //nolint:noctx // It is local.
+		if err != nil {
+			of.t.Fatal(err)
+		}
+		raw, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if text = string(raw); strings.Contains(text, want) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	of.t.Fatalf("the metrics never said %s, but\n%s", want, text)
+}
+
+func stateOf(agent, state string) string { return fmt.Sprintf("agent=%q,state=%q", agent, state) }
+
+// dial connects as somebody with a key, and with a client of his own.
+func (of *tunnels) dial(k key) (ssh.Conn, <-chan ssh.NewChannel, <-chan *ssh.Request, error) {
+	of.t.Helper()
+	d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+	ws, response, err := d.DialContext(of.t.Context(), of.url(), nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	_ = response.Body.Close()
+	of.t.Cleanup(func() { _ = ws.Close() })
+	return ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "b", Auth: []ssh.AuthMethod{ssh.PublicKeys(k.signer(of.t))}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is an attacker's.
+}
+
+// TestTunnel: Argo CD reaches the API server of each agent by the agent's name, and what keeps it from that is in the error.
+func TestTunnel(t *testing.T) {
+	of, api, other := serve(t, nil), anAPI(t, "a"), anAPI(t, "b")
+	of.configure(map[string]key{"a": keyOf("a"), "b": keyOf("b"), "never": keyOf("never")})
+	_, dialed := of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	of.anAgent(keyOf("b"), other.Listener.Addr().String())
+	of.await(stateOf("a", tunnel.Connected))
+	of.await(stateOf("b", tunnel.Connected))
+	of.await(stateOf("never", tunnel.Waiting))
+	for name, api := range map[string]*httptest.Server{"a": api, "b": other} {
+		if text, err := of.get(name, api); err != nil || text != name+"/version" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if at := dialed.Load(); at != "tcp "+api.Listener.Addr().String() {
+		t.Errorf("the agent connects to %v", at)
+	}
+	for name, want := range map[string]string{"never": "The agent in that cluster is not connected", "unknown": "The agent in that cluster is not connected"} {
+		if _, err := of.get(name, api); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	api.Close()
+	if _, err := of.get("a", api); err == nil || !strings.Contains(err.Error(), "cannot reach its API server") {
+		t.Errorf("without an API server: %v", err)
+	}
+}
+
+// TestTunnelRevoked: an agent whose key is taken away or replaced is cut off at once, and the others don't notice.
+func TestTunnelRevoked(t *testing.T) {
+	of, api := serve(t, nil), anAPI(t, "a")
+	of.configure(map[string]key{"a": keyOf("a"), "b": keyOf("b"), "c": keyOf("c")})
+	for _, name := range []string{"a", "b", "c"} {
+		of.anAgent(keyOf(name), api.Listener.Addr().String())
+		of.await(stateOf(name, tunnel.Connected))
+	}
+	before, err := http.Get(of.metrics.URL) //nolint:noctx // It is local.
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := io.ReadAll(before.Body)
+	_ = before.Body.Close()
+	of.configure(map[string]key{"a": keyOf("a"), "b": keyOf("another")})
+	of.await(stateOf("b", tunnel.Waiting))
+	for _, name := range []string{"b", "c"} {
+		if _, err := of.get(name, api); err == nil {
+			t.Errorf("%s is still reached", name)
+		}
+	}
+	for line := range strings.Lines(string(raw)) {
+		if strings.Contains(line, `agent="a"`) {
+			of.await(line)
+		}
+	}
+	if _, err := of.get("a", api); err != nil {
+		t.Errorf("a: %v", err)
+	}
+	of.anAgent(keyOf("another"), api.Listener.Addr().String())
+	of.await(stateOf("b", tunnel.Connected))
+}
+
+// TestTunnelLost: an agent whose network was cut comes back, though the server didn't see the connection end.
+func TestTunnelLost(t *testing.T) {
+	of := serve(t, func(s *server.Server) { s.Every, s.Handshake = time.Hour, time.Second })
+	of.configure(map[string]key{"a": keyOf("a")})
+	// It answers nothing any more.
+	if _, _, _, err := of.dial(keyOf("a")); err != nil {
+		t.Fatal(err)
+	}
+	of.await(stateOf("a", tunnel.Connected))
+	api := anAPI(t, "a")
+	of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	for range 100 {
+		if _, err := of.get("a", api); err == nil {
+			of.agents.CloseClientConnections()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Error("the agent doesn't come back")
+}
+
+// TestTunnelNoticesLoss: an agent that answers no more is lost, and told as that.
+func TestTunnelNoticesLoss(t *testing.T) {
+	of := serve(t, nil)
+	of.configure(map[string]key{"a": keyOf("a")})
+	if _, _, _, err := of.dial(keyOf("a")); err != nil {
+		t.Fatal(err)
+	}
+	of.await(stateOf("a", tunnel.Lost))
+}
+
+// TestHostileAgent: what somebody who has a key, or none, tries at the server.
+func TestHostileAgent(t *testing.T) {
+	of, api := serve(t, nil), anAPI(t, "a")
+	of.configure(map[string]key{"a": keyOf("a"), "b": keyOf("b")})
+	of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	of.await(stateOf("a", tunnel.Connected))
+	t.Run("Outsider", func(t *testing.T) {
+		if c, _, _, err := of.dial(keyOf("nobody")); err == nil {
+			t.Errorf("somebody without a key is connected: %v", c.RemoteAddr())
+		}
+		response, err := http.Get(of.agents.URL) //nolint:noctx // It is local.
+		if err != nil || response.StatusCode != http.StatusNotFound {
+			t.Errorf("a browser: %v, %v", response, err)
+		}
+		_ = response.Body.Close()
+	})
+	t.Run("Password", func(t *testing.T) {
+		d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+		ws, response, err := d.DialContext(t.Context(), of.url(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _, _ = response.Body.Close(), ws.Close() }()
+		if _, _, _, err = ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "a", Auth: []ssh.AuthMethod{ssh.Password("")}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}); err == nil { //nolint:gosec // As above.
+			t.Error("a password is enough")
+		}
+	})
+	t.Run("PretendsToBeAnother", func(t *testing.T) {
+		// The name that b says, a, counts nothing: it is the key that says who it is.
+		d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+		ws, response, err := d.DialContext(t.Context(), of.url(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _, _ = response.Body.Close(), ws.Close() }()
+		c, channels, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "a", Auth: []ssh.AuthMethod{ssh.PublicKeys(keyOf("b").signer(t))}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // As above.
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		go stream.Answer(requests)
+		go func() {
+			for channel := range channels {
+				_ = channel.Reject(ssh.ConnectionFailed, "")
+			}
+		}()
+		of.await(stateOf("b", tunnel.Connected))
+		if text, err := of.get("a", api); err != nil || text != "a/version" {
+			t.Errorf("a: %q, %v", text, err)
+		}
+	})
+	t.Run("Forwards", func(t *testing.T) {
+		// To redis, to the host, to another agent, whatever it asks for.
+		c, _, requests, err := of.dial(keyOf("b"))
+		for range 50 {
+			if err == nil {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+			c, _, requests, err = of.dial(keyOf("b"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		go stream.Answer(requests)
+		for _, typ := range []string{tunnel.Channel, "direct-tcpip", "forwarded-tcpip", "session", "chisel"} {
+			_, _, err := c.OpenChannel(typ, []byte(api.Listener.Addr().String()))
+			if open := (*ssh.OpenChannelError)(nil); !errors.As(err, &open) || open.Reason != ssh.Prohibited {
+				t.Errorf("%s: %v", typ, err)
+			}
+		}
+		for _, typ := range []string{"tcpip-forward", "config"} {
+			if ok, _, _ := c.SendRequest(typ, true, []byte("x")); ok {
+				t.Errorf("%s is granted", typ)
+			}
+		}
+	})
+	t.Run("KeyUsedTwice", func(t *testing.T) {
+		// Who is connected stays, and it is told.
+		c, _, _, err := of.dial(keyOf("a"))
+		if err == nil {
+			_ = c.Wait()
+		}
+		of.await(`agent="a",state="connected",twice="true"`)
+		if text, err := of.get("a", api); err != nil || text != "a/version" {
+			t.Errorf("a: %q, %v", text, err)
+		}
+	})
+	t.Run("UsesTheProxyForOthers", func(t *testing.T) {
+		for _, address := range []string{api.Listener.Addr().String(), "argocd-redis.argocd.svc:6379", "a.argocd-tunnel.argocd.svc:80"} {
+			conn, err := net.Dial("tcp", of.proxy.Listener.Addr().String()) //nolint:noctx // It is local.
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = fmt.Fprintf(conn, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", address)
+			answer := make([]byte, 32)
+			n, _ := conn.Read(answer)
+			if _ = conn.Close(); !strings.HasPrefix(string(answer[:n]), "HTTP/1.1 403 ") {
+				t.Errorf("%s: %s", address, answer[:n])
+			}
+		}
+	})
+}
+
+// TestSlowHandshakes: thousands who connect and say nothing keep no agent from connecting.
+func TestSlowHandshakes(t *testing.T) {
+	of, api := serve(t, func(s *server.Server) { s.MaxHandshakes = 20 }), anAPI(t, "a")
+	of.configure(map[string]key{"a": keyOf("a")})
+	d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+	open := 0
+	for range 200 {
+		ws, response, err := d.DialContext(t.Context(), of.url(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		t.Cleanup(func() { _ = ws.Close() })
+		if open++; open == 100 {
+			of.anAgent(keyOf("a"), api.Listener.Addr().String())
+		}
+	}
+	of.await(stateOf("a", tunnel.Connected))
+	if n := of.server.Pending(); n > 20 {
+		t.Errorf("%d handshakes at once", n)
+	}
+	if _, err := of.get("a", api); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHostileServer: a server that its tenant has replaced gets nothing of an agent but its API server.
+func TestHostileServer(t *testing.T) {
+	api := anAPI(t, "a")
+	config := &ssh.ServerConfig{NoClientAuth: true, PublicKeyCallback: func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil }}
+	config.AddHostKey(keyOf("server").signer(t))
+	result := make(chan error, 1)
+	upgrade := websocket.Upgrader{Subprotocols: []string{tunnel.Protocol}}
+	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ws, err := upgrade.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		c, _, requests, err := ssh.NewServerConn(stream.New(ws), config)
+		if err != nil {
+			return
+		}
+		go stream.Answer(requests)
+		for _, typ := range []string{"direct-tcpip", "forwarded-tcpip", "session", "chisel"} {
+			if _, _, err := c.OpenChannel(typ, []byte("10.0.0.1:22")); err == nil {
+				result <- fmt.Errorf("the agent opens %s", typ)
+				return
+			}
+		}
+		// The address in it counts nothing.
+		_, _, err = c.OpenChannel(tunnel.Channel, []byte("10.0.0.1:22"))
+		result <- err
+	}))
+	t.Cleanup(func() { hostile.CloseClientConnections(); hostile.Close() })
+	of := serve(t, nil)
+	of.agents = hostile
+	_, dialed := of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	if at := dialed.Load(); at != "tcp "+api.Listener.Addr().String() {
+		t.Errorf("the agent connects to %v", at)
+	}
+}
+
+// TestServerPretends: an agent shows nothing to a server with another key.
+func TestServerPretends(t *testing.T) {
+	of, api := serve(t, nil), anAPI(t, "a")
+	raw, err := json.Marshal(tunnel.Config{Key: keyOf("another server").pem(t), Agents: map[string]string{"a": keyOf("a").public(t)}})
+	if err == nil {
+		err = of.server.Configure(raw)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	time.Sleep(time.Second)
+	w := httptest.NewRecorder()
+	if a.ServeHTTP(w, nil); w.Code != http.StatusServiceUnavailable {
+		t.Error("the agent is connected")
+	}
+	of.await(stateOf("a", tunnel.Waiting))
+}

@@ -19,10 +19,10 @@ const ConnectionsPrefix = "virtual-argocd-connections:"
 // SummaryConnections is the key of such a ConfigMap. Its value is a list of connections, as JSON.
 const SummaryConnections = "connections"
 
-// maxConnections is how many connections a ConfigMap may have: 50 clusters, 50 repositories and the identity provider.
-const maxConnections = 101
+// maxConnections is how many connections a ConfigMap may have: 50 clusters, their agents, 50 repositories and the identity provider.
+const maxConnections = 151
 
-// A ConnectionKey identifies a cluster, a repository or an identity provider that Argo CD connects to. It is short, since it is part of a
+// A ConnectionKey identifies a cluster, a repository or an identity provider that Argo CD connects to, or the agent of a tunnel. It is short, since it is part of a
 // name, and doesn't contain the URL.
 type ConnectionKey string
 
@@ -32,10 +32,17 @@ func (k ConnectionKey) IsCluster() bool { return strings.HasPrefix(string(k), cl
 // IsRepository reports whether it is the key of a repository.
 func (k ConnectionKey) IsRepository() bool { return strings.HasPrefix(string(k), repositoryKind+".") }
 
+// IsAgent reports whether it is the key of the agent of a tunnel.
+func (k ConnectionKey) IsAgent() bool { return strings.HasPrefix(string(k), agentKind+".") }
+
 const (
 	clusterKind    = "c"
 	repositoryKind = "r"
+	agentKind      = "t"
 )
+
+// AgentKey returns the key of the agent of a tunnel.
+func AgentKey(name string) ConnectionKey { return keyOf(agentKind, name) }
 
 // ClusterKey returns the key of the cluster with an API server.
 func ClusterKey(server string) ConnectionKey {
@@ -79,7 +86,7 @@ func (k ConnectionKey) SignOn() (path string, dex, ok bool) {
 }
 
 var (
-	urlKeys    = regexp.MustCompile(`^[cr]\.[0-9a-f]{12}$`)
+	urlKeys    = regexp.MustCompile(`^[crt]\.[0-9a-f]{12}$`)
 	signOnKeys = regexp.MustCompile(`^s\.(oidc|dex)\.([A-Za-z0-9_-]{0,400})$`)
 	rootPaths  = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
 )
@@ -127,6 +134,17 @@ type Connection struct {
 	Connected bool `json:"connected"`
 	// Message says why it fails, in Argo CD's words where it has any.
 	Message string `json:"message,omitempty"`
+	// Agent is what its tunnel's server says of an agent; nil for what is none.
+	Agent *Agent `json:"agent,omitempty"`
+}
+
+// An Agent is the state of an agent of a tunnel: see package tunnel.
+type Agent struct {
+	State string `json:"state"`
+	// Since is when the state changed last, in seconds since 1970.
+	Since int64 `json:"since"`
+	// Twice reports whether somebody else tries to connect with the agent's key.
+	Twice bool `json:"twice,omitempty"`
 }
 
 // ReadConnections returns the connections in the text at SummaryConnections by their keys. What wasn't observed isn't among them.

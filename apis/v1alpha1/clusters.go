@@ -27,7 +27,8 @@ type AnnotationValue string
 // ClusterSpec is a cluster that Argo CD deploys to. Its credentials are in a
 // Secret, never here.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.secretRef) || has(self.server) && self.server == 'https://kubernetes.default.svc' || self.name == 'in-cluster' && !has(self.server)",message="write secretRef: only the virtual cluster itself, whose server is https://kubernetes.default.svc, needs none"
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) || has(self.tunnel) || has(self.server) && self.server == 'https://kubernetes.default.svc' || self.name == 'in-cluster' && !has(self.server)",message="write secretRef: only the virtual cluster itself, whose server is https://kubernetes.default.svc, needs none"
+// +kubebuilder:validation:XValidation:rule="!has(self.tunnel) || !has(self.server)",message="leave server out: with a tunnel, Argo CD reaches the API server by the agent"
 type ClusterSpec struct {
 	// Name of the cluster in Argo CD, unique in the claim. Applications refer to it in
 	// spec.destination.name. Any text of one line, such as the ARN of a cluster in EKS;
@@ -99,7 +100,25 @@ type ClusterSpec struct {
 	// A change of the Secret takes effect within a minute or so. While the Secret is
 	// missing or can't be used, the claim's condition ClustersConnected is False, and
 	// the previous credentials stay in use. Required, except for the virtual cluster itself.
+	// Default with tunnel: the Secret with the name of the cluster.
 	// +optional
 	// +nullable
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
+
+	// For a cluster that lets no connections in. An agent in it connects to the claim's
+	// hostname, and Argo CD reaches the cluster's API server by the agent. The claim's
+	// namespace gets a Secret <claim>.tunnel.<cluster>, whose key manifest.yaml is to be
+	// applied in that cluster. Default: Argo CD connects to the API server itself.
+	// +optional
+	// +nullable
+	Tunnel *TunnelSpec `json:"tunnel,omitempty"`
+}
+
+// TunnelSpec is the tunnel to a cluster that lets no connections in.
+type TunnelSpec struct {
+	// Each new value, such as a date, gives the agent another key. The one before is refused at
+	// once: apply the manifest of the Secret again.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	RotateKey string `json:"rotateKey,omitempty"`
 }

@@ -148,6 +148,12 @@ const (
 	// ReasonConnectionFailed: Argo CD was seen to fail to connect (False, only ClustersConnected,
 	// RepositoriesConnected and SSOReady). The message has Argo CD's words.
 	ReasonConnectionFailed = "ConnectionFailed"
+	// ReasonWaitingForAgent: the agent of a cluster with a tunnel hasn't connected yet (False, only
+	// ClustersConnected). The message names the Secret with its manifest.
+	ReasonWaitingForAgent = "WaitingForAgent"
+	// ReasonAgentLost: the agent of a cluster with a tunnel isn't connected any more (False, only
+	// ClustersConnected).
+	ReasonAgentLost = "AgentLost"
 	// ReasonConfigured: what the spec says is in use, and Argo CD hasn't been seen to connect to all
 	// of it yet (Unknown, only ClustersConnected, RepositoriesConnected and SSOReady).
 	ReasonConfigured = "Configured"

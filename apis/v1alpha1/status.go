@@ -130,7 +130,7 @@ type Status struct {
 
 // ConnectionState is the state of a connection.
 //
-// +kubebuilder:validation:Enum=Configured;Connected;Failed;SecretMissing;SecretInvalid
+// +kubebuilder:validation:Enum=Configured;Connected;Failed;SecretMissing;SecretInvalid;WaitingForAgent;AgentLost
 type ConnectionState string
 
 // States of connections.
@@ -146,6 +146,12 @@ const (
 	StateSecretMissing ConnectionState = "SecretMissing"
 	// StateSecretInvalid means that the Secret can't be used. The message says why.
 	StateSecretInvalid ConnectionState = "SecretInvalid"
+	// StateWaitingForAgent means that the agent of a cluster with a tunnel hasn't connected yet
+	// with the key that it has now.
+	StateWaitingForAgent ConnectionState = "WaitingForAgent"
+	// StateAgentLost means that the agent of a cluster with a tunnel was connected and isn't any
+	// more.
+	StateAgentLost ConnectionState = "AgentLost"
 )
 
 // ClusterStatus is the state of a cluster in the spec.
@@ -156,9 +162,14 @@ type ClusterStatus struct {
 
 	// State of the cluster: Configured (the credentials are well formed, and Argo CD gets
 	// them), Connected (Argo CD was seen to connect), Failed (it was seen to fail),
-	// SecretMissing or SecretInvalid.
+	// SecretMissing or SecretInvalid; for a cluster with a tunnel also WaitingForAgent (its agent
+	// hasn't connected yet) or AgentLost (its connection is lost).
 	// +optional
 	State ConnectionState `json:"state,omitempty"`
+
+	// Since when the agent of a cluster with a tunnel is connected, or isn't.
+	// +optional
+	AgentSince string `json:"agentSince,omitempty"`
 
 	// What is wrong and what to do about it; empty when nothing is wrong.
 	// +optional

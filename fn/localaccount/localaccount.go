@@ -1,7 +1,12 @@
 // Package localaccount has what is kept and decided of the local accounts of a tenant's Argo CD: see package parts/accounts, which decides it.
+// The keys of tunnels are derived from what is kept, too.
 package localaccount
 
-import "time"
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"time"
+)
 
 // RotatePassword is an annotation of a claim: each new value of it gives the local user admin a new password.
 const RotatePassword = "virtualargocd.io/rotate-admin-password"
@@ -24,6 +29,25 @@ type Kept struct {
 	Issued map[string][]Issued `json:"issued,omitempty"`
 	// Admin is the admin's password; nil while Argo CD or the claim's values set it.
 	Admin *AdminPassword `json:"admin,omitempty"`
+}
+
+// KeyOf returns the key that a tenant's credentials are derived from: the one that is kept, or the first one, from the token of the tenant's
+// account on the host, which nobody can guess, so that the same request has the same answer. It returns nil while there is neither.
+func KeyOf(k Kept, token []byte) []byte {
+	switch {
+	case len(k.Key) > 0:
+		return k.Key
+	case len(token) > 0:
+		return Derive(token, "accounts")
+	}
+	return nil
+}
+
+// Derive returns a key of its own for a purpose.
+func Derive(key []byte, purpose string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
 }
 
 // Issued is an API token, without its signature. The times are in seconds since 1970, as in the token.

@@ -68,6 +68,9 @@ func decide(g tenant.Given) (*tenant.Decision, error) {
 	d.GeneratesPassword = argocd.GeneratesPassword(d.ArgoCD.Values) && d.Accounts.Kept.Admin == nil
 	d.AdminDisabled = argocd.AdminDisabled(d.ArgoCD.Values)
 	d.Workloads = argocd.ExpectedWorkloads(d.ArgoCD.Values)
+	if len(d.Tunnels.Agents) > 0 {
+		d.Workloads = append(d.Workloads, argocd.TunnelServer)
+	}
 	return d, nil
 }
 

@@ -42,15 +42,15 @@ func (o Object) Encode() (*structpb.Struct, error) {
 		return nil, err
 	}
 	delete(m, "status")
-	dropEmpty(m)
+	DropEmpty(m)
 	if o.Raw != nil {
 		values.Insert(m, o.Raw, o.RawAt...)
 	}
 	return structpb.NewStruct(m)
 }
 
-// dropEmpty removes nulls, empty text and what is empty without them.
-func dropEmpty(m map[string]any) {
+// DropEmpty removes nulls, empty text and what is empty without them.
+func DropEmpty(m map[string]any) {
 	for k, v := range m {
 		switch v := v.(type) {
 		case nil:
@@ -60,7 +60,7 @@ func dropEmpty(m map[string]any) {
 				delete(m, k)
 			}
 		case map[string]any:
-			if dropEmpty(v); len(v) == 0 {
+			if DropEmpty(v); len(v) == 0 {
 				delete(m, k)
 			}
 		}

@@ -149,6 +149,8 @@ type Decision struct {
 	Sensitive values.Values
 	// Clusters of the spec, in its order.
 	Clusters []Connection
+	// Tunnels are those to clusters of the spec.
+	Tunnels Tunnels
 	// SecretKeys are those of the spec, in its order.
 	SecretKeys []Connection
 	// Repositories are the repositories and credential templates of the spec.
@@ -261,6 +263,29 @@ type Connection struct {
 	Message string
 	// Key by which the proxy knows it; "" if it isn't known, or can't be seen.
 	Key proxy.ConnectionKey
+	// Agent is the key of the agent by which a cluster is reached, "" for none, and AgentSince is when its state changed last, in the form of
+	// RFC 3339; "" for unknown. Manifest is the Secret in the claim's namespace with the agent's manifest.
+	Agent                proxy.ConnectionKey
+	AgentSince, Manifest string
+}
+
+// Tunnels lead to clusters that let no connections in.
+type Tunnels struct {
+	// Image of the server and of the agents, and Authority is the certificate of the CA of the claim's hostname, in PEM; "" for one that
+	// everybody knows.
+	Image, Authority string
+	// Server is the public key of the server.
+	Server string
+	Agents []TunnelAgent
+}
+
+// A TunnelAgent is the side of a tunnel in a cluster.
+type TunnelAgent struct {
+	Name string
+	// Secret in the claim's namespace with its manifest.
+	Secret string
+	// Key of the agent, in PEM; "" while there is nothing that it can be derived from.
+	Key string
 }
 
 // SSO is the single sign-on of an Argo CD.

@@ -213,6 +213,11 @@ type Ask struct {
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
 }
 
+// HasTunnels reports whether any of the clusters has a tunnel.
+func (a Ask) HasTunnels() bool {
+	return slices.ContainsFunc(a.Clusters, func(c v1alpha1.ClusterSpec) bool { return c.Tunnel != nil })
+}
+
 // An AskedComponent is a component that the claim names, with values decoded.
 type AskedComponent struct {
 	Name   string        `json:"name"`

@@ -36,10 +36,13 @@ func newPoll(s *Store, c *virtualapi.Client, namespace string, keys []proxy.Conn
 
 // run finds what it can.
 func (p *poll) run(ctx context.Context) {
-	var clusters, repositories, signOn bool
+	var clusters, repositories, signOn, agents bool
 	for k := range p.asked {
 		_, _, isSignOn := k.SignOn()
-		clusters, repositories, signOn = clusters || k.IsCluster(), repositories || k.IsRepository(), signOn || isSignOn
+		clusters, repositories, signOn, agents = clusters || k.IsCluster(), repositories || k.IsRepository(), signOn || isSignOn, agents || k.IsAgent()
+	}
+	if agents {
+		p.readAgents(ctx)
 	}
 	if clusters || repositories {
 		p.readControllers(ctx)

@@ -153,7 +153,7 @@ func (o *observations) set(k proxy.ConnectionKey, is proxy.Connection, now time.
 	if is.Connected {
 		is.Message = ""
 	}
-	if was, ok := o.connections[k]; ok && was.Connected == is.Connected && withoutNumbers(was.Message) == withoutNumbers(is.Message) {
+	if was, ok := o.connections[k]; ok && is.Agent == nil && was.Connected == is.Connected && withoutNumbers(was.Message) == withoutNumbers(is.Message) {
 		is = was.Connection
 	}
 	o.connections[k] = observation{is, now}

@@ -83,6 +83,7 @@ var (
 		{"kubernetes.version", `{"kubernetes":{"version":"v1.36.1"}}`},
 		{"network", `{"network":{"internalCIDRs":["203.0.113.0/24"],"allowTo":[{"podSelector":{}}],"metricsFrom":[{"podSelector":{}}]}}`},
 		{"storage", `{"storage":{"size":"5Gi"}}`},
+		{"tunnels", `{"tunnels":{"image":{"tag":"v0.3.0"}}}`},
 	}
 	planChanges = []change{
 		{"backup", `{"backup":{"enabled":true}}`},

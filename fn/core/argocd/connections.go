@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/tunnel"
 )
 
 // HasConnections reports whether the spec has anything that Argo CD connects to.
@@ -29,8 +31,10 @@ func ObserveConnections(t tenant.Tenant) (resource.Object, error) {
 func connectionsName(t tenant.Tenant) string {
 	var keys []proxy.ConnectionKey
 	for _, c := range slices.Concat(t.Clusters, t.Repositories, []tenant.Connection{signOn(t)}) {
-		if c.Key != "" {
-			keys = append(keys, c.Key)
+		for _, key := range []proxy.ConnectionKey{c.Key, c.Agent} {
+			if key != "" {
+				keys = append(keys, key)
+			}
 		}
 	}
 	return proxy.ConnectionsName(keys)
@@ -66,10 +70,41 @@ func Seen(t tenant.Tenant, all []tenant.Connection) []tenant.Connection {
 			out[i].State = v1alpha1.StateConnected
 		default:
 			out[i].State = v1alpha1.StateFailed
-			out[i].Message = strings.Join(slices.DeleteFunc([]string{cmp.Or(t.Observed.Redact(is.Message), "Argo CD can't read it"), out[i].Message}, func(s string) bool { return s == "" }), "; ")
+			out[i].Message = joined(cmp.Or(t.Observed.Redact(is.Message), "Argo CD can't read it"), out[i].Message)
+		}
+		if agent := seen[out[i].Agent].Agent; agent != nil {
+			out[i] = withAgent(out[i], *agent)
 		}
 	}
 	return out
+}
+
+func joined(messages ...string) string {
+	return strings.Join(slices.DeleteFunc(messages, func(s string) bool { return s == "" }), "; ")
+}
+
+// withAgent returns a cluster that is reached by an agent, as the agent is. What is wrong with its Secret counts more.
+func withAgent(c tenant.Connection, is proxy.Agent) tenant.Connection {
+	c.AgentSince = time.Unix(is.Since, 0).UTC().Format(time.RFC3339)
+	usable, state, message := c.State != v1alpha1.StateSecretMissing && c.State != v1alpha1.StateSecretInvalid, c.State, ""
+	switch {
+	case is.State == tunnel.Waiting:
+		state, message = v1alpha1.StateWaitingForAgent, "its agent hasn't connected since "+c.AgentSince+": apply the manifest of Secret "+c.Manifest+" in that cluster"
+	case is.State == tunnel.Lost:
+		state, message = v1alpha1.StateAgentLost, "its agent isn't connected any more since "+c.AgentSince
+	case is.Twice:
+		message = "somebody else tries to connect with the key of its agent, too: stop the agent that is too many, or write another tunnel.rotateKey and apply the manifest again"
+	}
+	switch {
+	case !usable:
+		c.Message = joined(c.Message, message)
+	case state != c.State:
+		// What Argo CD says of it is a consequence.
+		c.State, c.Message = state, message
+	default:
+		c.Message = joined(message, c.Message)
+	}
+	return c
 }
 
 // kinds of entries, as people say them.
@@ -124,9 +159,11 @@ func unusable(t tenant.Tenant, is condition.Of, all []tenant.Connection, what st
 			continue
 		case v1alpha1.StateFailed:
 			reason = cmp.Or(reason, v1alpha1.ReasonConnectionFailed)
+		case v1alpha1.StateAgentLost, v1alpha1.StateWaitingForAgent:
+			reason = cmp.Or(reason, string(c.State))
 		case v1alpha1.StateSecretMissing, v1alpha1.StateSecretInvalid:
 			// This is what somebody has to mend first.
-			if reason == "" || reason == v1alpha1.ReasonConnectionFailed {
+			if reason != v1alpha1.ReasonSecretMissing && reason != v1alpha1.ReasonSecretInvalid {
 				reason = string(c.State)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/versions"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/tunnel"
 )
 
 // Kinds of workloads.
@@ -77,6 +78,9 @@ func ExpectedWorkloads(v values.Values) []tenant.Workload {
 	}
 	return out
 }
+
+// TunnelServer is the server of tunnels, which is among the objects that claims add to the chart's.
+var TunnelServer = tenant.Workload{Component: "tunnel", Kind: deployment, Name: tunnel.Service}
 
 // workloadsReady is the readiness of the summary of Argo CD's workloads, in CEL. provider-kubernetes polls an Object that isn't ready every
 // half a minute, and one that is when the proxy notifies it of a change, or after its --poll interval. A workload that has no replicas though

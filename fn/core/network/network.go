@@ -70,6 +70,7 @@ func Policies(d *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 	webhooks, of := all["virtual-argocd-webhooks"], tenant.WebhookNamespaces(d)
 	webhooks.Ingress[0].From = ingressControllers
 	webhooks.PodSelector.MatchExpressions[1].Values = of
+	all["virtual-argocd-tunnels"].Ingress[0].From = ingressControllers
 	dns := all["virtual-argocd-dns"]
 	if peers := n.Resolver().Peers; len(peers) > 0 {
 		dns.Egress[0].To = peers
@@ -85,6 +86,9 @@ func Policies(d *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 		case "virtual-argocd-webhooks":
 			// As above.
 			return len(ingressControllers) == 0 || len(of) == 0
+		case "virtual-argocd-tunnels":
+			// As above.
+			return len(ingressControllers) == 0 || len(d.Tunnels.Agents) == 0
 		case "virtual-argocd-metrics":
 			// As above.
 			return len(n.MetricsFrom) == 0

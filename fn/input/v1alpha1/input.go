@@ -69,6 +69,25 @@ type Input struct {
 	// Where backups of tenants go, which plans and claims switch on.
 	// +optional
 	Backup Backup `json:"backup,omitzero"`
+
+	// Tunnels to clusters that let no connections in, for claims with spec.clusters[].tunnel.
+	// Default: none, and claims can't have any.
+	// +optional
+	Tunnels *Tunnels `json:"tunnels,omitempty"`
+}
+
+// Tunnels says what tunnels need.
+type Tunnels struct {
+	// Image of the function, which is that of the tunnels' servers and agents, too. The customers'
+	// closed clusters pull it. The tag is required, such as v0.3.0: another one restarts all
+	// tunnels' servers. Defaults: registry xpkg.crossplane.io, repository
+	// virtual-argocd/function-virtual-argocd.
+	Image Image `json:"image,omitempty"`
+
+	// Certificate of the CA that issues the certificates of the claims' hostnames, in PEM, for
+	// agents. Default: they must be issued by one that agents know, as browsers do.
+	// +kubebuilder:validation:MaxLength=65536
+	CertificateAuthority string `json:"certificateAuthority,omitempty"`
 }
 
 // Backup is where backups of tenants go. A Job in the connectionSecretNamespace makes each of

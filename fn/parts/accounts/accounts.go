@@ -37,7 +37,7 @@ const accountPolicies = "policy.virtualargocd-accounts.csv"
 
 func resolve(c part.Candidate) error {
 	a := &c.Decision.Accounts
-	a.Kept = localaccount.Kept{Key: keyOf(c.Given), Signs: c.Kept.Signs, Admin: c.Kept.Admin}
+	a.Kept = localaccount.Kept{Key: localaccount.KeyOf(c.Given.Kept, c.Token), Signs: c.Kept.Signs, Admin: c.Kept.Admin}
 	own, secret := values.Values{}, values.Values{}
 	a.Waits = len(a.Kept.Key) == 0 && c.Rotation != ""
 	for _, account := range c.Spec.ArgoCDAccounts {
@@ -53,7 +53,7 @@ func resolve(c part.Candidate) error {
 		return err
 	}
 	rotate(c)
-	if !a.Kept.Signs && a.Kept.Admin == nil && len(c.Kept.Key) == 0 || len(a.Kept.Key) == 0 {
+	if !a.Kept.Signs && a.Kept.Admin == nil && !c.Spec.HasTunnels() && len(c.Kept.Key) == 0 || len(a.Kept.Key) == 0 {
 		// Nothing is derived from the key.
 		a.Kept = localaccount.Kept{}
 		return nil

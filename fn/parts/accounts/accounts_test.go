@@ -40,14 +40,14 @@ func TestHash(t *testing.T) {
 
 // TestKeysOfTwoTenants: what one tenant can read tells nothing of another's keys, nor of the key that its own are derived from.
 func TestKeysOfTwoTenants(t *testing.T) {
-	a, b := keyOf(tenant.Given{Token: []byte("token-a")}), keyOf(tenant.Given{Token: []byte("token-b")})
+	a, b := localaccount.KeyOf(localaccount.Kept{}, []byte("token-a")), localaccount.KeyOf(localaccount.Kept{}, []byte("token-b"))
 	if bytes.Equal(a, b) || len(a) != 32 {
 		t.Errorf("keys %x and %x", a, b)
 	}
-	if kept := keyOf(tenant.Given{Token: []byte("token-b"), Kept: localaccount.Kept{Key: a}}); !bytes.Equal(kept, a) {
+	if kept := localaccount.KeyOf(localaccount.Kept{Key: a}, []byte("token-b")); !bytes.Equal(kept, a) {
 		t.Error("a key that is kept isn't used")
 	}
-	if keyOf(tenant.Given{}) != nil {
+	if localaccount.KeyOf(localaccount.Kept{}, nil) != nil {
 		t.Error("without a token there is a key, which everybody knows")
 	}
 	one := localaccount.AdminPassword{ID: "1", AskedAt: "now"}

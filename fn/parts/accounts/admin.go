@@ -56,7 +56,7 @@ func rotate(c part.Candidate) {
 	case is == nil || is.ID != id:
 		now := c.Now.UTC().Format(time.RFC3339)
 		is = &localaccount.AdminPassword{ID: id, AskedAt: now, ChangedAt: now}
-		is.Hash = hash(passwordOf(a.Kept.Key, *is), derive(a.Kept.Key, "salt of "+purposeOf(*is))[:saltBytes])
+		is.Hash = hash(passwordOf(a.Kept.Key, *is), localaccount.Derive(a.Kept.Key, "salt of "+purposeOf(*is))[:saltBytes])
 	}
 	a.Kept.Admin = is
 }
@@ -110,7 +110,7 @@ func purposeOf(p localaccount.AdminPassword) string { return "admin/" + p.ID + "
 
 // passwordOf returns a password: 24 characters of 144 bits.
 func passwordOf(key []byte, p localaccount.AdminPassword) string {
-	return base64.RawURLEncoding.EncodeToString(derive(key, purposeOf(p))[:18])
+	return base64.RawURLEncoding.EncodeToString(localaccount.Derive(key, purposeOf(p))[:18])
 }
 
 const (

@@ -1,8 +1,6 @@
 package accounts
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -14,7 +12,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
-	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -24,27 +21,10 @@ const signingKey = "server.secretkey"
 // tokensKey is the key of argocd-secret with the tokens of an account that are valid.
 func tokensKey(account string) string { return "accounts." + account + ".tokens" }
 
-// keyOf returns the key that credentials are derived from: the one that is kept, or the first one, from the token of the tenant's
-// account on the host, which nobody can guess, so that the same request has the same answer. It returns nil while there is neither.
-func keyOf(g tenant.Given) []byte {
-	switch {
-	case len(g.Kept.Key) > 0:
-		return g.Kept.Key
-	case len(g.Token) > 0:
-		return derive(g.Token, "accounts")
-	}
-	return nil
-}
-
-// derive returns a key of its own for a purpose.
-func derive(key []byte, purpose string) []byte {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(purpose))
-	return mac.Sum(nil)
-}
-
 // signingKeyOf returns Argo CD's signing key.
-func signingKeyOf(k localaccount.Kept) string { return hex.EncodeToString(derive(k.Key, signingKey)) }
+func signingKeyOf(k localaccount.Kept) string {
+	return hex.EncodeToString(localaccount.Derive(k.Key, signingKey))
+}
 
 // setTokens decides which tokens are valid, and sets the values with them and with the key that signs them.
 func setTokens(c part.Candidate, own values.Values) error {

@@ -24,7 +24,7 @@ import (
 
 // Part is spec.clusters.
 var Part = part.Part{
-	Field: "spec.clusters", Secrets: secrets, Resolve: resolve,
+	Field: "spec.clusters", Secrets: secrets, Resolve: resolve, Rows: rows,
 	Condition: v1alpha1.ConditionClustersConnected,
 	Has:       func(t tenant.Tenant) bool { return len(t.Clusters) > 0 },
 	Observe: func(t tenant.Tenant, is condition.Of) condition.Condition {
@@ -32,7 +32,7 @@ var Part = part.Part{
 	},
 	Report: func(t tenant.Tenant, s *v1alpha1.Status) {
 		for _, c := range argocd.Seen(t, t.Clusters) {
-			s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Message: c.Message})
+			s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, AgentSince: c.AgentSince, Message: c.Message})
 		}
 	},
 }
@@ -40,7 +40,7 @@ var Part = part.Part{
 func secrets(s tenant.Ask) []string {
 	var names []string
 	for _, c := range s.Clusters {
-		if c.SecretRef != nil {
+		if c = tunnelled(c); c.SecretRef != nil {
 			names = append(names, c.SecretRef.Name)
 		}
 	}
@@ -57,7 +57,7 @@ const (
 func resolve(of part.Candidate) error {
 	taken := taken{servers: map[string]string{}, names: map[string]string{}}
 	seen := map[string]bool{}
-	var found []error
+	found := []error{setTunnels(of)}
 	for i, c := range of.Spec.Clusters {
 		field := fmt.Sprintf("spec.clusters[%d]", i)
 		p, err := place{c.Name}, checkCluster(field, c)
@@ -69,6 +69,7 @@ func resolve(of part.Candidate) error {
 			found = append(found, err)
 			continue
 		}
+		c = tunnelled(c)
 		secret := &credentials.Reader{}
 		if c.SecretRef != nil {
 			secret = credentials.Read(of.Given, c.SecretRef.Name)
@@ -81,6 +82,9 @@ func resolve(of part.Candidate) error {
 		server, name := p.used(of.Sensitive)
 		if server != "" {
 			connection.Key = proxy.ClusterKey(server)
+		}
+		if agent := tenant.TunnelAgentName(c.Name); c.Tunnel != nil {
+			connection.Agent, connection.Manifest = proxy.AgentKey(agent), tenant.TunnelSecret(of.Claim.Name, agent)
 		}
 		taken.add(server, name, c.Name)
 		of.Decision.Clusters = append(of.Decision.Clusters, connection)
@@ -117,10 +121,18 @@ func checkCluster(field string, c v1alpha1.ClusterSpec) error {
 		}
 	}
 	refuse(!isName(c.Name), "name: %q can't be the name of a cluster: write text of one line without space around it, %d characters at most, such as production", c.Name, maxName)
-	if c.SecretRef != nil {
+	switch {
+	case c.SecretRef != nil:
 		found = append(found, credentials.CheckSecretRef(field, *c.SecretRef))
-	} else {
+	case c.Tunnel != nil:
+		refuse(len(validation.IsDNS1123Subdomain(c.Name)) > 0, "secretRef.name: is missing, and no Secret can have the name of the cluster: write the name of a Secret in the namespace of the claim")
+	default:
 		refuse(c.Server != inClusterServer && (c.Server != "" || c.Name != inCluster), "secretRef.name: is missing: write the name of a Secret in the namespace of the claim; only the virtual cluster itself, whose server is %s, needs none", inClusterServer)
+	}
+	if c.Tunnel != nil {
+		refuse(c.Name == inCluster, "tunnel: %s is the virtual cluster itself, which Argo CD reaches without: leave it out", inCluster)
+		refuse(c.Server != "", "server: has no effect with a tunnel, by which Argo CD reaches the API server: leave it out")
+		refuse(len(c.Tunnel.RotateKey) > maxRotateKey, "tunnel.rotateKey: has more than %d characters: write a short text, such as a date", maxRotateKey)
 	}
 	found = append(found, credentials.CheckProject(field, c.Project))
 	for _, namespace := range c.Namespaces {
@@ -130,7 +142,7 @@ func checkCluster(field string, c v1alpha1.ClusterSpec) error {
 	if c.CertificateAuthority != "" {
 		_, err := credentials.CheckCertificates(field+".certificateAuthority", c.CertificateAuthority)
 		found = append(found, err)
-		refuse(c.SecretRef == nil, "certificateAuthority: has no effect without secretRef, for the virtual cluster itself: leave it out")
+		refuse(c.SecretRef == nil && c.Tunnel == nil, "certificateAuthority: has no effect without secretRef, for the virtual cluster itself: leave it out")
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
 		refuse(reserved(key, "app.kubernetes.io/", "helm.sh/") || key == credentials.LabelSecretType, "labels: %q is the chart's to set: leave it out", key)

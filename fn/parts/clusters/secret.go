@@ -89,6 +89,10 @@ type tlsClientConfig struct {
 func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	s.CompareType("clusters")
 	kubeconfig := findKubeconfig(s)
+	if c.Tunnel != nil && s.Has(serverKey) {
+		s.Data = maps.Clone(s.Data)
+		s.Data[serverKey] = c.Server
+	}
 	declarative := s.Has(serverKey) || s.Has(configKey) && kubeconfig != configKey
 	token := s.Type == tokenType || s.Has(tokenKey)
 	var v values.Values
@@ -98,7 +102,7 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 	case declarative && kubeconfig == "" && !token:
 		v = declarativeCluster(s)
 	case kubeconfig != "" && !declarative && !token:
-		v = kubeconfigCluster(s, kubeconfig)
+		v = kubeconfigCluster(c, s, kubeconfig)
 	case declarative || kubeconfig != "":
 		s.Fail("it has keys of several forms: write either server and config, or kubeconfig, or token and ca.crt")
 	case c.Name == inCluster && isWithoutServer(s.Data):
@@ -110,6 +114,7 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 		s.Fail("it has none of the forms that are known: write the keys server and config, or kubeconfig, or token and ca.crt")
 	}
 	setAuthority(field, c, s, v)
+	setTunnel(c, s, v)
 	if server := values.At[string](v, serverKey); c.Server != "" && strings.TrimRight(server, "/") != strings.TrimRight(c.Server, "/") {
 		s.Fail("its API server is another than %s.server, %s: write the same in both, or leave the cluster's field server out", field, c.Server)
 	}
@@ -377,7 +382,7 @@ func without(of map[string]string, keys ...string) values.Values {
 }
 
 // kubeconfigCluster reads the current context of the kubeconfig at a key.
-func kubeconfigCluster(s *credentials.Reader, kubeconfigKey string) values.Values {
+func kubeconfigCluster(c v1alpha1.ClusterSpec, s *credentials.Reader, kubeconfigKey string) values.Values {
 	file, err := text.Kubeconfig([]byte(s.Need(kubeconfigKey, "write a kubeconfig")))
 	if err != nil {
 		s.Fail("key %s is not a kubeconfig: %s; write what kubectl config view --flatten --minify prints", kubeconfigKey, err)
@@ -399,7 +404,11 @@ func kubeconfigCluster(s *credentials.Reader, kubeconfigKey string) values.Value
 			s.Fail("key %s: %s is not possible here: %s", kubeconfigKey, f.Field, f.Instead)
 		}
 	}
-	return toArgoCD(s, cluster.Server, clusterConfig{
+	server := cluster.Server
+	if c.Tunnel != nil {
+		server = c.Server
+	}
+	return toArgoCD(s, server, clusterConfig{
 		Username: user.Username, Password: user.Password, BearerToken: user.Token,
 		ProxyURL: cluster.ProxyURL, DisableCompression: cluster.DisableCompression,
 		TLS: tlsClientConfig{

@@ -2,8 +2,10 @@ package ingress
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/utils/ptr"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/tunnel"
 )
 
 const ofIngress = "spec.ingress"
@@ -42,7 +45,7 @@ func resolve(of part.Candidate) error {
 		d.Ingress = decide(asked, of.Hostnames, gateway)
 		d.Ingress.ClusterIssuers, d.Ingress.NoEffect = issuers, noEffect
 		if len(asked) == 0 {
-			return mistakes.Join(ofValues, checkURL(of))
+			return mistakes.Join(ofValues, checkURL(of), checkTunnels(of.Given))
 		}
 		domain := cmp.Or(d.Ingress.Hostname, asked[0])
 		rules = append(rules, values.Be(domain, "global", "domain"), values.Be("https://"+domain+d.RootPath, "configs", "cm", "url"))
@@ -109,6 +112,10 @@ func (o own) values(d *tenant.Decision, spec v1alpha1.IngressSpec) values.Values
 	if at := slices.IndexFunc(issuerAnnotations, func(key string) bool { return o.annotations[key] != "" }); o.tls && d.Ingress.Certificate == nil && at >= 0 {
 		d.Ingress.Issuer = issuerAnnotations[at] + ": " + o.annotations[issuerAnnotations[at]]
 	}
+	if len(d.Tunnels.Agents) > 0 {
+		ingress["extraPaths"] = []any{values.Values{"path": tunnelPath(d), "pathType": "Prefix",
+			"backend": values.Values{"service": values.Values{"name": tunnel.Service, "port": values.Values{"number": float64(tunnel.AgentsPort)}}}}}
+	}
 	setTLS(d.Ingress, o.tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
 	if len(d.Ingress.Additional) > 0 {
 		var extra []any
@@ -118,6 +125,20 @@ func (o own) values(d *tenant.Decision, spec v1alpha1.IngressSpec) values.Values
 		ingress["extraHosts"] = extra
 	}
 	return ingress
+}
+
+// tunnelPath is the path at which agents of tunnels connect.
+func tunnelPath(d *tenant.Decision) string { return strings.TrimSuffix(d.RootPath, "/") + tunnel.Path }
+
+// checkTunnels refuses tunnels of a claim without a hostname.
+func checkTunnels(g tenant.Given) error {
+	var found []error
+	for i, c := range g.Spec.Clusters {
+		if c.Tunnel != nil {
+			found = append(found, fmt.Errorf("spec.clusters[%d].tunnel: its agent connects to the hostname of the claim, which has none: write spec.ingress.host", i))
+		}
+	}
+	return mistakes.Join(found...)
 }
 
 // certificateSecret is the Secret of the certificate of Argo CD's API server, in the argo-cd chart.

@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/tunnel"
 )
 
 // routeRow is the row of the HTTPRoute. It is deleted with the tenant's namespace, so that the tenant's deletion doesn't wait for it: its Object
@@ -59,6 +60,11 @@ func route(t tenant.Tenant) (resource.Object, error) {
 	if path == "" {
 		path = "/"
 	}
+	rules := []any{rule(path, tenant.ArgoCDServerOnHost, serverPort(t))}
+	if len(t.Tunnels.Agents) > 0 {
+		// A Gateway takes the rule with the longest path.
+		rules = append(rules, rule(tunnelPath(t.Decision), tenant.OnHost(tunnel.Service), tunnel.AgentsPort))
+	}
 	return routeObject(t, map[string]any{
 		"apiVersion": gatewayGroup + "/v1",
 		"kind":       "HTTPRoute",
@@ -66,12 +72,17 @@ func route(t tenant.Tenant) (resource.Object, error) {
 		"spec": map[string]any{
 			"parentRefs": []any{parent},
 			"hostnames":  anys(hostnames),
-			"rules": []any{map[string]any{
-				"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": path}}},
-				"backendRefs": []any{map[string]any{"name": tenant.ArgoCDServerOnHost, "port": serverPort(t)}},
-			}},
+			"rules":      rules,
 		},
 	}, false), nil
+}
+
+// rule sends requests below a path to a port of a Service.
+func rule(path, service string, port int64) map[string]any {
+	return map[string]any{
+		"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": path}}},
+		"backendRefs": []any{map[string]any{"name": service, "port": port}},
+	}
 }
 
 // leavingRoute composes the Object as it is, except that it may delete the HTTPRoute.

@@ -227,11 +227,11 @@ func typeName(t reflect.Type) string {
 }
 
 // Prune removes fields that are empty objects, because they set nothing; but not in chart values, nor in what is Argo CD's or Dex's own,
-// where an empty object can mean something, nor restoreFrom, which without fields means the latest backup.
+// where an empty object can mean something, nor restoreFrom and tunnel: without fields, one means the latest backup, and the other is one.
 func Prune(m map[string]any) {
 	maps.DeleteFunc(m, func(key string, v any) bool {
 		switch object, ok := v.(map[string]any); key {
-		case "values", "restoreFrom":
+		case "values", "restoreFrom", "tunnel":
 			return false
 		case "bootstrap", "dex", "requestedIDTokenClaims":
 			return ok && len(object) == 0

@@ -106,7 +106,7 @@ func (e *Engine) SetConnections(but ...proxy.Connection) {
 		i := slices.IndexFunc(but, func(c proxy.Connection) bool { return c.Key == k })
 		if i < 0 {
 			list = append(list, proxy.Connection{Key: k, Connected: true})
-		} else if but[i].Connected || but[i].Message != "" {
+		} else if but[i].Connected || but[i].Message != "" || but[i].Agent != nil {
 			list = append(list, but[i])
 		}
 	}

@@ -11,3 +11,6 @@ func PlatformVersions(vcluster, argocd, kubernetes string) string {
 
 // GatewayInput is an input with a domain whose hostnames a Gateway serves.
 const GatewayInput = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"domain":"apps.example.org","gateway":{"namespace":"gateways","name":"public","sectionName":"https"}}}`
+
+// TunnelInput is an input with tunnels.
+const TunnelInput = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","tunnels":{"image":{"tag":"v0.3.0"}}}`

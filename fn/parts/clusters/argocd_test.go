@@ -11,6 +11,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/tunnel"
 )
 
 // clusterSecret is what Argo CD finds of a cluster: what the chart makes of the values, or a Secret among its extra objects.
@@ -47,7 +48,7 @@ func clustersOf(t *testing.T, e *crossplanetest.Engine) map[string]clusterSecret
 		o := o.(map[string]any)
 		meta, data := o["metadata"].(map[string]any), texts(o["data"])
 		labels := texts(meta["labels"], "argocd.argoproj.io/secret-type", "app.kubernetes.io/part-of")
-		if meta["labels"] == nil {
+		if meta["labels"] == nil || meta["name"] == tunnel.Service {
 			continue
 		}
 		if meta["labels"].(map[string]any)["argocd.argoproj.io/secret-type"] != "cluster" || meta["namespace"] != "argocd" {

@@ -106,9 +106,9 @@ type ClusterSpec struct {
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
 
 	// For a cluster that lets no connections in. An agent in it connects to the claim's
-	// hostname, and Argo CD reaches the cluster's API server by the agent. The claim's
-	// namespace gets a Secret <claim>.tunnel.<cluster>, whose key manifest.yaml is to be
-	// applied in that cluster. Default: Argo CD connects to the API server itself.
+	// hostname, and Argo CD reaches the cluster's API server by the agent. What is to be applied
+	// in that cluster is at the key tunnel.<cluster>.yaml of the Secret of
+	// spec.writeConnectionSecretToRef. Default: Argo CD connects to the API server itself.
 	// +optional
 	// +nullable
 	Tunnel *TunnelSpec `json:"tunnel,omitempty"`
@@ -117,7 +117,7 @@ type ClusterSpec struct {
 // TunnelSpec is the tunnel to a cluster that lets no connections in.
 type TunnelSpec struct {
 	// Each new value, such as a date, gives the agent another key. The one before is refused at
-	// once: apply the manifest of the Secret again.
+	// once: apply what is at the key of the Secret again.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	RotateKey string `json:"rotateKey,omitempty"`

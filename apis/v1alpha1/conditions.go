@@ -149,7 +149,7 @@ const (
 	// RepositoriesConnected and SSOReady). The message has Argo CD's words.
 	ReasonConnectionFailed = "ConnectionFailed"
 	// ReasonWaitingForAgent: the agent of a cluster with a tunnel hasn't connected yet (False, only
-	// ClustersConnected). The message names the Secret with its manifest.
+	// ClustersConnected). The message says where its manifest is.
 	ReasonWaitingForAgent = "WaitingForAgent"
 	// ReasonAgentLost: the agent of a cluster with a tunnel isn't connected any more (False, only
 	// ClustersConnected).

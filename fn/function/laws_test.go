@@ -315,10 +315,11 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	removing.SetSpec(`{"components":[{"name":"rollouts"}]}`)
 	removing.Reconcile()
 	removing.Reconcile()
+	tunnels := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"},"clusters":[{"name":"store-0042","tunnel":{}}]}`, crossplanetest.TunnelInput)
 	wakes := asleep.Fork(t)
 	wakes.SetSpec(`{}`)
 	wakes.Reconcile()
-	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Gateway": gateway.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install(), "Components": components, "RemovingComponent": removing}
+	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Gateway": gateway.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install(), "Components": components, "Tunnels": tunnels.Install(), "RemovingComponent": removing}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.

@@ -48,12 +48,22 @@ func secrets(o tenant.Observed) *index {
 
 func (x *index) addDetails(details map[string][]byte) {
 	for key, value := range details {
-		if key == tenant.KubeconfigKey {
+		switch {
+		case key == tenant.KubeconfigKey:
 			x.addKubeconfig(value)
-		} else {
+		case strings.HasPrefix(key, tenant.TunnelPrefix):
+			x.addPrivateKey(string(value))
+		default:
 			x.addField(key, string(value))
 		}
 	}
+}
+
+// addPrivateKey adds the lines of a private key in a longer text.
+func (x *index) addPrivateKey(text string) {
+	_, key, _ := strings.Cut(text, "-----BEGIN PRIVATE KEY-----")
+	key, _, _ = strings.Cut(key, "-----END PRIVATE KEY-----")
+	x.addLines(key)
 }
 
 // addField adds what stands at a key, unless it is public. A URL may have a password in it.

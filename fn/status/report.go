@@ -4,6 +4,7 @@ package status
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -247,8 +249,12 @@ func why(s v1alpha1.Status, core []condition.Condition) string {
 
 // connection returns the tenant's connection details: what is published stays, even
 // while the Secret it came from can't be read.
-func connection(t tenant.Tenant) map[string][]byte {
+func connection(t tenant.Tenant) (map[string][]byte, error) {
 	o := t.Observed
+	tunnels, err := clusters.Deliver(t)
+	if err != nil {
+		return nil, err
+	}
 	now := map[string][]byte{
 		tenant.KubeconfigKey: t.Composed(tenant.KubeconfigSecret).SecretValue(tenant.KubeconfigKey),
 		tenant.PasswordKey:   o.Composed[tenant.ArgoCDRelease].Connection[tenant.PasswordKey],
@@ -278,7 +284,8 @@ func connection(t tenant.Tenant) map[string][]byte {
 			details[key] = was
 		}
 	}
-	return details
+	maps.Copy(details, tunnels)
+	return details, nil
 }
 
 // ownWords are the conditions whose messages are ours, so that names such as edge-token stay readable. What Argo CD said, and each mistake of

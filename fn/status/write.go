@@ -26,7 +26,11 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, is Report, desired ma
 	if err != nil {
 		return err
 	}
-	composite.ConnectionDetails = over(composite.GetConnectionDetails(), connection(t))
+	details, err := connection(t)
+	if err != nil {
+		return err
+	}
+	composite.ConnectionDetails = over(composite.GetConnectionDetails(), details)
 	rsp.Desired.Resources = over(rsp.GetDesired().GetResources(), desired)
 	composite.Ready = fnv1.Ready_READY_FALSE
 	if is.Ready {

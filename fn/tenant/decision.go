@@ -264,7 +264,7 @@ type Connection struct {
 	// Key by which the proxy knows it; "" if it isn't known, or can't be seen.
 	Key proxy.ConnectionKey
 	// Agent is the key of the agent by which a cluster is reached, "" for none, and AgentSince is when its state changed last, in the form of
-	// RFC 3339; "" for unknown. Manifest is the Secret in the claim's namespace with the agent's manifest.
+	// RFC 3339; "" for unknown. Manifest is the key of the claim's connection Secret with what is to be applied in that cluster.
 	Agent                proxy.ConnectionKey
 	AgentSince, Manifest string
 }
@@ -282,8 +282,6 @@ type Tunnels struct {
 // A TunnelAgent is the side of a tunnel in a cluster.
 type TunnelAgent struct {
 	Name string
-	// Secret in the claim's namespace with its manifest.
-	Secret string
 	// Key of the agent, in PEM; "" while there is nothing that it can be derived from.
 	Key string
 }

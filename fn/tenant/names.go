@@ -322,8 +322,6 @@ const (
 	// ComponentWorkloads observes their workloads, and ComponentsSecret has the patch by which they are uninstalled.
 	ComponentWorkloads = "component-workloads"
 	ComponentsSecret   = "components-secret"
-	// TunnelPrefix is the prefix of Secrets with the manifests of tunnels' agents.
-	TunnelPrefix = "tunnel-"
 	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
 
@@ -359,12 +357,11 @@ const maxAgent = 40
 // TunnelAgentName returns the name of the agent of a cluster: no two clusters of a claim have the same.
 func TunnelAgentName(cluster string) string { return BoundedLabel(cluster, maxAgent) }
 
-// TunnelSecret returns the name of the Secret with the manifest of an agent, in the claim's namespace. The name of an agent has no dot, so no
-// two agents of claims there have the same.
-func TunnelSecret(claim, agent string) string { return claim + ".tunnel." + agent }
+// TunnelPrefix begins the keys of a claim's connection Secret with the manifests of tunnels' agents.
+const TunnelPrefix = "tunnel."
 
-// TunnelResource returns the name in the composition of the Secret with the manifest of an agent.
-func TunnelResource(agent string) string { return TunnelPrefix + agent }
+// TunnelKey returns the key with the manifest of an agent, whose name has no dot in it.
+func TunnelKey(agent string) string { return TunnelPrefix + agent + ".yaml" }
 
 // ComponentResource returns the name in the composition of the Release of a component.
 func ComponentResource(component string) string { return ComponentPrefix + component }

@@ -89,11 +89,11 @@ func withAgent(c tenant.Connection, is proxy.Agent) tenant.Connection {
 	usable, state, message := c.State != v1alpha1.StateSecretMissing && c.State != v1alpha1.StateSecretInvalid, c.State, ""
 	switch {
 	case is.State == tunnel.Waiting:
-		state, message = v1alpha1.StateWaitingForAgent, "its agent hasn't connected since "+c.AgentSince+": apply the manifest of Secret "+c.Manifest+" in that cluster"
+		state, message = v1alpha1.StateWaitingForAgent, "its agent hasn't connected since "+c.AgentSince+": apply there what is at the key "+c.Manifest+" of the Secret of spec.writeConnectionSecretToRef"
 	case is.State == tunnel.Lost:
 		state, message = v1alpha1.StateAgentLost, "its agent isn't connected any more since "+c.AgentSince
 	case is.Twice:
-		message = "somebody else tries to connect with the key of its agent, too: stop the agent that is too many, or write another tunnel.rotateKey and apply the manifest again"
+		message = "somebody else tries to connect with the key of its agent, too: stop the agent that is too many, or write another tunnel.rotateKey"
 	}
 	switch {
 	case !usable:

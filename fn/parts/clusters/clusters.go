@@ -24,7 +24,7 @@ import (
 
 // Part is spec.clusters.
 var Part = part.Part{
-	Field: "spec.clusters", Secrets: secrets, Resolve: resolve, Rows: rows,
+	Field: "spec.clusters", Secrets: secrets, Resolve: resolve,
 	Condition: v1alpha1.ConditionClustersConnected,
 	Has:       func(t tenant.Tenant) bool { return len(t.Clusters) > 0 },
 	Observe: func(t tenant.Tenant, is condition.Of) condition.Condition {
@@ -84,7 +84,7 @@ func resolve(of part.Candidate) error {
 			connection.Key = proxy.ClusterKey(server)
 		}
 		if agent := tenant.TunnelAgentName(c.Name); c.Tunnel != nil {
-			connection.Agent, connection.Manifest = proxy.AgentKey(agent), tenant.TunnelSecret(of.Claim.Name, agent)
+			connection.Agent, connection.Manifest = proxy.AgentKey(agent), tenant.TunnelKey(agent)
 		}
 		taken.add(server, name, c.Name)
 		of.Decision.Clusters = append(of.Decision.Clusters, connection)

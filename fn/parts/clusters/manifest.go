@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,25 +21,31 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/tunnel"
 )
 
-// ManifestKey is the key of a Secret with the manifest of an agent.
-const ManifestKey = "manifest.yaml"
-
-// manifestSecret composes the Secret with an agent's manifest, in the namespace of the claim. Once it exists, it stays as it is while what it
-// is made of isn't known.
-func manifestSecret(a tenant.TunnelAgent) func(tenant.Tenant) (resource.Object, error) {
-	return func(t tenant.Tenant) (resource.Object, error) {
-		raw := t.Composed(tenant.TunnelResource(a.Name)).SecretValue(ManifestKey)
-		if a.Key != "" && t.Ingress.Hostname != "" {
-			var err error
-			if raw, err = manifest(t, a); err != nil {
-				return resource.Object{}, fmt.Errorf("cannot write the manifest of an agent: %w", err)
-			}
+// Deliver returns the connection details with the manifests of agents. Nothing is composed in the namespace of the claim, where its people could
+// have it pose as something else of the tenant. What isn't known now stays as it is published; of a tunnel that isn't in the spec any more, the
+// key is left, empty: Crossplane removes none.
+func Deliver(t tenant.Tenant) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for key := range t.Observed.XRConnection {
+		if strings.HasPrefix(key, tenant.TunnelPrefix) {
+			out[key] = []byte{}
 		}
-		s := resource.Secret(t, a.Secret, corev1.SecretTypeOpaque)
-		s.Namespace = t.Claim.Namespace
-		s.Data = map[string][]byte{ManifestKey: raw}
-		return resource.Object{Typed: s}, nil
 	}
+	for _, a := range t.Tunnels.Agents {
+		key := tenant.TunnelKey(a.Name)
+		if is := t.Observed.XRConnection[key]; a.Key == "" || t.Ingress.Hostname == "" {
+			if len(is) > 0 {
+				out[key] = is
+			}
+			continue
+		}
+		raw, err := manifest(t, a)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write the manifest of an agent: %w", err)
+		}
+		out[key] = raw
+	}
+	return out, nil
 }
 
 // agentNamespace is the namespace of agents in closed clusters.

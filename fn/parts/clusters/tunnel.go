@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/crypto/ssh"
 
@@ -17,7 +18,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
-	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/tunnel"
@@ -74,8 +74,8 @@ func setTunnels(of part.Candidate) error {
 		i := slices.IndexFunc(of.Spec.Clusters, func(c v1alpha1.ClusterSpec) bool { return c.Tunnel != nil })
 		return fmt.Errorf("spec.clusters[%d].tunnel: this platform has no tunnels: input.tunnels of the function isn't set", i)
 	}
-	if err := checkInput(*in); err != nil {
-		return mistakes.By(mistakes.Input, err)
+	if err := mistakes.Join(mistakes.By(mistakes.Input, checkInput(*in)), checkKeys(of)); err != nil {
+		return err
 	}
 	t := &of.Decision.Tunnels
 	t.Image = tenant.ImageOf(of.Platform, in.Image, inputv1alpha1.Image{Registry: "xpkg.crossplane.io", Repository: "virtual-argocd/function-virtual-argocd"})
@@ -90,7 +90,7 @@ func setTunnels(of part.Candidate) error {
 			continue
 		}
 		name := tenant.TunnelAgentName(c.Name)
-		a := tenant.TunnelAgent{Name: name, Secret: tenant.TunnelSecret(of.Claim.Name, name)}
+		a := tenant.TunnelAgent{Name: name}
 		if len(key) > 0 {
 			a.Key, config.Agents[name] = keyPair(localaccount.Derive(key, "tunnel/"+name+"/"+c.Tunnel.RotateKey))
 		}
@@ -118,6 +118,27 @@ func checkInput(in inputv1alpha1.Tunnels) error {
 		found = append(found, err)
 	}
 	return mistakes.Join(found...)
+}
+
+// maxKeys bounds the keys of a connection Secret that manifests are or were in: Crossplane removes none.
+const maxKeys = 100
+
+// checkKeys refuses tunnels to further clusters where the connection Secret has had too many.
+func checkKeys(of part.Candidate) error {
+	all := map[string]bool{}
+	for key := range of.Details {
+		if strings.HasPrefix(key, tenant.TunnelPrefix) {
+			all[key] = true
+		}
+	}
+	for i, c := range of.Spec.Clusters {
+		if key := tenant.TunnelKey(tenant.TunnelAgentName(c.Name)); c.Tunnel != nil && !all[key] {
+			if all[key] = true; len(all) > maxKeys {
+				return fmt.Errorf("spec.clusters[%d].tunnel: with it, the connection Secret would have more than %d keys of tunnels, and Crossplane removes none: write a name of before, or another claim", i, maxKeys)
+			}
+		}
+	}
+	return nil
 }
 
 // keyPair returns the keys that follow from 32 secret bytes: the private one in PEM, and the public one as in authorized_keys.
@@ -175,13 +196,4 @@ func serverObjects(image, config string) []any {
 			},
 		}},
 	}
-}
-
-// rows are the Secrets with the manifests of the agents.
-func rows(t tenant.Tenant) []resource.Row {
-	var out []resource.Row
-	for _, a := range t.Tunnels.Agents {
-		out = append(out, resource.Row{Name: tenant.TunnelResource(a.Name), Has: true, Waits: a.Key == "" || t.Ingress.Hostname == "", Ready: true, Build: manifestSecret(a)})
-	}
-	return out
 }

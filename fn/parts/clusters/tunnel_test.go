@@ -77,11 +77,16 @@ func objectsOf(t *testing.T, e *crossplanetest.Engine) []map[string]any {
 	return out
 }
 
+// manifestText is what is published to be applied in a closed cluster.
+func manifestText(e *crossplanetest.Engine, agent string) string {
+	return string(e.Request.GetObserved().GetComposite().GetConnectionDetails()[tenant.TunnelKey(agent)])
+}
+
 // manifestOf returns the objects of an agent's manifest, by their kind and name.
 func manifestOf(t *testing.T, e *crossplanetest.Engine, agent string) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
-	for _, text := range strings.Split("\n"+string(e.SecretKey(tenant.TunnelResource(agent), "manifest.yaml")), "\n---\n") {
+	for _, text := range strings.Split("\n"+manifestText(e, agent), "\n---\n") {
 		o := map[string]any{}
 		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 			t.Fatal(err)
@@ -93,7 +98,7 @@ func manifestOf(t *testing.T, e *crossplanetest.Engine, agent string) map[string
 	return out
 }
 
-// TestTunnelOfClaim: a cluster with a tunnel is reached by the server beside Argo CD, and its agent's manifest is in the namespace of the claim.
+// TestTunnelOfClaim: a cluster with a tunnel is reached by the server beside Argo CD, and what is to be applied there is published.
 func TestTunnelOfClaim(t *testing.T) {
 	e := aClosedCluster(t).Install()
 	is := crossplanetest.Must(json.Marshal(crossplanetest.ValuesOf(t, e.Observed(tenant.ValuesSecret))["configs"].(map[string]any)["clusterCredentials"].(map[string]any)["store-0042"]))
@@ -117,10 +122,6 @@ func TestTunnelOfClaim(t *testing.T) {
 	if !e.Has("network-policy-virtual-argocd-tunnels") {
 		t.Error("no NetworkPolicy lets the ingress controllers in")
 	}
-	secret := crossplanetest.Field(e.Observed(tenant.TunnelResource("store-0042")), "metadata").AsMap()
-	if secret["namespace"] != "team-a" || secret["name"] != "customer1.tunnel.store-0042" {
-		t.Errorf("the manifest is in %v/%v", secret["namespace"], secret["name"])
-	}
 	objects := manifestOf(t, e, "store-0042")
 	want := []string{
 		"ClusterRoleBinding virtual-argocd-agent:customer1-store-0042-argocd", "Deployment customer1-store-0042", "Namespace virtual-argocd-agent", "NetworkPolicy customer1-store-0042",
@@ -129,13 +130,13 @@ func TestTunnelOfClaim(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(objects))); diff != "" {
 		t.Errorf("manifest: -want, +got:\n%s", diff)
 	}
-	if text := string(e.SecretKey(tenant.TunnelResource("store-0042"), "manifest.yaml")); !strings.Contains(text, "--server=https://a.example.org/tunnel") || !strings.Contains(text, "image: xpkg.crossplane.io/virtual-argocd/function-virtual-argocd:v0.3.0") {
+	if text := manifestText(e, "store-0042"); !strings.Contains(text, "--server=https://a.example.org/tunnel") || !strings.Contains(text, "image: xpkg.crossplane.io/virtual-argocd/function-virtual-argocd:v0.3.0") {
 		t.Errorf("the agent doesn't connect:\n%s", text)
 	}
 	// The last one goes, and everything of it.
 	e.SetSpec(`{"ingress":{"host":"a.example.org"}}`)
 	e.Cycle(4)
-	if _, c := tunnelConfig(t, e); c.Key != "" || e.Has(tenant.TunnelResource("store-0042")) || e.Has("network-policy-virtual-argocd-tunnels") || e.ArgoCDValue("server", "ingress", "extraPaths") != nil {
+	if _, c := tunnelConfig(t, e); c.Key != "" || manifestText(e, "store-0042") != "" || e.Has("network-policy-virtual-argocd-tunnels") || e.ArgoCDValue("server", "ingress", "extraPaths") != nil {
 		t.Error("something of the tunnel is left")
 	}
 }
@@ -192,14 +193,14 @@ func TestTunnelKeys(t *testing.T) {
 		}
 		return ""
 	}
-	server, manifest := deployment(), string(e.SecretKey(tenant.TunnelResource("b"), "manifest.yaml"))
+	server, manifest := deployment(), manifestText(e, "b")
 	e.SetSpec(tunnelSpec("a=2026-05-01", "b", "c"))
 	e.Cycle(4)
 	_, second := tunnelConfig(t, e)
 	if second.Key != first.Key || second.Agents["b"] != first.Agents["b"] || second.Agents["a"] == first.Agents["a"] || second.Agents["c"] == "" {
 		t.Errorf("keys: the server's stays: %t, b's: %t, a's: %t", second.Key == first.Key, second.Agents["b"] == first.Agents["b"], second.Agents["a"] == first.Agents["a"])
 	}
-	if deployment() != server || server == "" || string(e.SecretKey(tenant.TunnelResource("b"), "manifest.yaml")) != manifest {
+	if deployment() != server || server == "" || manifestText(e, "b") != manifest {
 		t.Error("another agent notices")
 	}
 }
@@ -259,7 +260,7 @@ func TestTunnelForms(t *testing.T) {
 
 // TestTunnelStates: the state of a cluster says what was seen of its agent.
 func TestTunnelStates(t *testing.T) {
-	const at, secret = 1764331200, "customer1.tunnel.store-0042"
+	const at, published = 1764331200, "tunnel.store-0042.yaml"
 	cluster, key := proxy.ClusterKey("https://store-0042.argocd-tunnel.argocd.svc"), proxy.AgentKey("store-0042")
 	is := func(state string, twice bool) proxy.Connection {
 		return proxy.Connection{Key: key, Connected: state == tunnel.Connected, Agent: &proxy.Agent{State: state, Since: at, Twice: twice}}
@@ -271,13 +272,13 @@ func TestTunnelStates(t *testing.T) {
 		state, reason, since, message string
 	}{
 		"Unseen":    {[]proxy.Connection{{Key: key}, {Key: cluster}}, false, "Configured", "Configured", "", ""},
-		"Waiting":   {[]proxy.Connection{is(tunnel.Waiting, false), {Key: cluster, Message: "503"}}, false, "WaitingForAgent", "WaitingForAgent", "2025-11-28T12:00:00Z", "its agent hasn't connected since 2025-11-28T12:00:00Z: apply the manifest of Secret " + secret + " in that cluster"},
+		"Waiting":   {[]proxy.Connection{is(tunnel.Waiting, false), {Key: cluster, Message: "503"}}, false, "WaitingForAgent", "WaitingForAgent", "2025-11-28T12:00:00Z", "its agent hasn't connected since 2025-11-28T12:00:00Z: apply there what is at the key " + published + " of the Secret of spec.writeConnectionSecretToRef"},
 		"Lost":      {[]proxy.Connection{is(tunnel.Lost, false)}, false, "AgentLost", "AgentLost", "2025-11-28T12:00:00Z", "its agent isn't connected any more since 2025-11-28T12:00:00Z"},
 		"Unused":    {[]proxy.Connection{is(tunnel.Connected, false), {Key: cluster}}, false, "Configured", "Configured", "2025-11-28T12:00:00Z", ""},
 		"Connected": {[]proxy.Connection{is(tunnel.Connected, false)}, false, "Connected", "Available", "2025-11-28T12:00:00Z", ""},
 		"Refused":   {[]proxy.Connection{is(tunnel.Connected, false), refused}, false, "Failed", "ConnectionFailed", "2025-11-28T12:00:00Z", refused.Message},
-		"Twice":     {[]proxy.Connection{is(tunnel.Connected, true)}, false, "Connected", "Available", "2025-11-28T12:00:00Z", "somebody else tries to connect with the key of its agent, too: stop the agent that is too many, or write another tunnel.rotateKey and apply the manifest again"},
-		"NoSecret":  {[]proxy.Connection{is(tunnel.Waiting, false)}, true, "SecretMissing", "SecretMissing", "2025-11-28T12:00:00Z", "Secret store-0042 in namespace team-a does not exist: create it; its agent hasn't connected since 2025-11-28T12:00:00Z: apply the manifest of Secret " + secret + " in that cluster"},
+		"Twice":     {[]proxy.Connection{is(tunnel.Connected, true)}, false, "Connected", "Available", "2025-11-28T12:00:00Z", "somebody else tries to connect with the key of its agent, too: stop the agent that is too many, or write another tunnel.rotateKey"},
+		"NoSecret":  {[]proxy.Connection{is(tunnel.Waiting, false)}, true, "SecretMissing", "SecretMissing", "2025-11-28T12:00:00Z", "Secret store-0042 in namespace team-a does not exist: create it; its agent hasn't connected since 2025-11-28T12:00:00Z: apply there what is at the key " + published + " of the Secret of spec.writeConnectionSecretToRef"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := aClosedCluster(t)

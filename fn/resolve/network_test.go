@@ -64,6 +64,7 @@ func TestNetworkPolicies(t *testing.T) {
 			"app.kubernetes.io/part-of", "argocd", "vcluster.loft.sh/label-suffix-x-101dcd4e86", "argocd", "vcluster.loft.sh/ns-label-suffix-x-101dcd4e86", "argocd")
 		repoServer = tenantPod("app.kubernetes.io/name", "argocd-repo-server")
 		redis      = tenantPod("app.kubernetes.io/name", "argocd-redis")
+		tunnels    = tenantPod("app.kubernetes.io/name", "argocd-tunnel")
 		redisHA    = tenantPod("app", "redis-ha")
 		controller = tenantPod("app.kubernetes.io/name", "argocd-application-controller")
 		sets       = tenantPod("app.kubernetes.io/name", "argocd-applicationset-controller")
@@ -88,6 +89,8 @@ func TestNetworkPolicies(t *testing.T) {
 		balanced bool
 		// webhooks: the tenant has a component with webhooks.
 		webhooks bool
+		// tunnels: the tenant has a tunnel to a cluster.
+		tunnels bool
 		// running says what the tenant has had before; own: the platform has a resolver of its own.
 		running tenant.Running
 		own     bool
@@ -99,6 +102,16 @@ func TestNetworkPolicies(t *testing.T) {
 		"IngressToAPIWithWebhooks":  {from: ingress, to: control, port: 8443, webhooks: true},
 		"OtherTenantToWebhook":      {from: other, to: events, port: 12000, webhooks: true},
 		"NobodyToWebhook":           {from: ingress, to: events, port: 12000, webhooks: true, none: true},
+		"IngressToTunnels":          {from: ingress, to: tunnels, port: 8080, tunnels: true, want: true},
+		"IngressToTunnelsProxy":     {from: ingress, to: tunnels, port: 8081, tunnels: true},
+		"IngressWithoutTunnels":     {from: ingress, to: tunnels, port: 8080},
+		"IngressToRedisWithTunnels": {from: ingress, to: redis, port: 6379, tunnels: true},
+		"ArgoCDToTunnelsProxy":      {from: controller, to: tunnels, port: 8081, tunnels: true, want: true},
+		"DeveloperToTunnelsProxy":   {from: developer, to: tunnels, port: 8081, tunnels: true},
+		"OtherTenantToTunnels":      {from: other, to: tunnels, port: 8080, tunnels: true},
+		"NobodyToTunnels":           {from: ingress, to: tunnels, port: 8080, tunnels: true, none: true},
+		"TunnelsToHostAPI":          {from: tunnels, to: networktest.Address("10.244.0.1"), port: 6443, tunnels: true},
+		"TunnelsToMetadata":         {from: tunnels, to: networktest.Address("169.254.169.254"), port: 80, tunnels: true},
 		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},
 		"TenantToOwnDNS":            {from: any1, to: dns, port: 1053, want: true},
 		"TenantToOwnAPI":            {from: any1, to: control, port: 8443, want: true},
@@ -252,6 +265,12 @@ func TestNetworkPolicies(t *testing.T) {
 			if tc.webhooks {
 				r.Input.Components = []v1alpha1.Component{{Name: "events", Webhooks: true, Chart: v1alpha1.Chart{Repository: "https://charts.example.org", Name: "a", Version: "1.0.0"}}}
 				r.Spec.Components = []tenant.AskedComponent{{Name: "events"}}
+			}
+			if tc.tunnels {
+				r.Input.Tunnels = &v1alpha1.Tunnels{Image: v1alpha1.Image{Tag: "v0.3.0"}}
+				r.Claim = tenant.Claim{Namespace: "team-a", Name: "a"}
+				r.Spec.Ingress = &apiv1alpha1.IngressSpec{Host: "a.example.org"}
+				r.Spec.Clusters = []apiv1alpha1.ClusterSpec{{Name: "store", Tunnel: &apiv1alpha1.TunnelSpec{}}}
 			}
 			if got := networktest.Allows(policiesOf(t, r), tc.from, tc.to, tc.port); got != tc.want {
 				t.Errorf("from %v to %v, port %d: want %v, got %v", tc.from, tc.to, tc.port, tc.want, got)

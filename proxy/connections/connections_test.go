@@ -31,6 +31,8 @@ type anArgoCD struct {
 	// metrics of the application controller, Applications by their name, and pages of the API server by their path
 	// with the scheme.
 	metrics string
+	// tunnels are the metrics of the server of tunnels.
+	tunnels string
 	apps    map[string]string
 	// list is that of all Applications.
 	list  string
@@ -76,6 +78,8 @@ func (c *anArgoCD) answer(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","message":"error trying to reach service: dial tcp 10.0.0.1:8080: connect: connection refused"}`))
 	case path == pods+"/argocd-application-controller-0:8082/proxy/metrics":
 		proxytest.ReplyAs(w, "text/plain; version=0.0.4", c.metrics)
+	case path == pods+"/argocd-tunnel-0:8082/proxy/metrics":
+		proxytest.ReplyAs(w, "text/plain; version=0.0.4", c.tunnels)
 	case path+"/" == apps:
 		if c.list == "" || r.URL.Query().Get("limit") == "" {
 			http.NotFound(w, r)

@@ -18,7 +18,7 @@ func routes() map[string]verdict {
 		backend  = `{name: argocd-server-x-argocd-x-vcluster, port: 80}`
 		own      = `{spec: {parentRefs: [{namespace: gateways, name: public}], hostnames: [a.example.org, b.example.org], rules: [{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [` + backend + `]}]}}`
 
-		hosts, leads, only, not = "the hostnames of a tenant's HTTPRoute are those of its claim: a.example.org", "leads to the Service of its Argo CD", "has no object of the Gateway API but the HTTPRoute virtual-argocd", "writes nothing but what the vcluster chart has"
+		hosts, leads, only, not = "the hostnames of a tenant's HTTPRoute are those of its claim: a.example.org", "leads to the Services of its Argo CD and of its tunnels", "has no object of the Gateway API but the HTTPRoute virtual-argocd", "writes nothing but what the vcluster chart has"
 	)
 	// As provider-kubernetes applies it.
 	apply := func(object string) request {
@@ -72,6 +72,7 @@ func routes() map[string]verdict {
 		"NoHosts":         {but("a.example.org, b.example.org", ""), hosts},
 		"WithoutHost":     {bare, "are those of its claim: none"},
 
+		"Tunnels":            {but(backend, `{name: argocd-tunnel-x-argocd-x-vcluster, port: 8080}`), ""},
 		"OtherService":       {but("argocd-server-x-argocd-x-vcluster", "x-x-default-x-vcluster"), leads},
 		"ServiceOfOthers":    {but("port: 80", "port: 80, namespace: vargo-gpu"), leads},
 		"OwnNamespace":       {but("port: 80", "port: 80, namespace: vargo-a"), ""},

@@ -77,6 +77,11 @@ var wholeTenants = map[string]struct {
 		claim:  "examples/claims/components.yaml", xrd: xrd, composition: composition, input: "examples/install/components.yaml",
 		stages: map[string]bool{"5-ready": true},
 	},
+	"tunnels": {
+		reason: "A claim with a cluster that lets no connections in.",
+		claim:  "examples/claims/tunnel.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input-tunnels.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
 	"demo-group": {
 		reason: "The same kind under another API group, with no input at all.",
 		claim:  "examples/demo-group/claim.yaml", xrd: "examples/demo-group/definition.yaml", composition: "examples/demo-group/composition.yaml",

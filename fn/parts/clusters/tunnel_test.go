@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http/httptest"
 	"os"
@@ -222,6 +223,25 @@ func TestTunnelRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			crossplanetest.New(t, tc.spec, tc.input).CheckRefused(tc.want)
 		})
+	}
+}
+
+// TestTunnelsAreBounded: a connection Secret, of which Crossplane removes no key, doesn't grow with each name that a claim has had.
+func TestTunnelsAreBounded(t *testing.T) {
+	e := crossplanetest.New(t, tunnelSpec("a"), crossplanetest.TunnelInput).Install()
+	details := e.Request.GetObserved().GetComposite().GetConnectionDetails()
+	for i := range 99 {
+		details[tenant.TunnelKey(fmt.Sprint("of-before-", i))] = []byte{}
+	}
+	e.SetSpec(tunnelSpec("a", "of-before-7"))
+	e.Reconcile()
+	if is := crossplanetest.Refusal(e.Response); is != "" {
+		t.Errorf("a name of before is refused: %s", is)
+	}
+	e.SetSpec(tunnelSpec("a", "b"))
+	e.Reconcile()
+	if is := crossplanetest.Refusal(e.Response); !strings.Contains(is, "spec.clusters[1].tunnel: with it, the connection Secret would have more than 100 keys of tunnels") {
+		t.Errorf("refused: %q", is)
 	}
 }
 

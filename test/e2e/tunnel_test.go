@@ -1,0 +1,251 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+const (
+	// store is the name of the closed cluster, and storeAgent that of what is applied there for claim hub.
+	store, storeAgent, agents = "store-0042", "chain-store-0042", "virtual-argocd-agent"
+	storeNamespace            = "e2e-store"
+	// ingressNamespace is that of the embedded cluster's ingress controller.
+	ingressNamespace = "traefik"
+)
+
+// closed is a customer, chain, with a cluster that lets no connections in: the virtual cluster of another tenant, which NetworkPolicies close
+// to all others.
+type closed struct {
+	chain, closed *claim.Live
+	cluster       *kube.Cluster
+	secrets       ownSecrets
+	repo          string
+	authorities   string
+}
+
+// TestTunnel deploys to a cluster that lets no connections in. It has a label on the ingress controller's namespace, by which tenants reach their
+// own URLs, so no other test runs beside it.
+func TestTunnel(t *testing.T) {
+	onlyInFull(t)
+	needsEmbedded(t)
+	c := &closed{}
+	t.Cleanup(func() { c.remove(context.Background(), t) })
+	testenv.Test(t, features.New("tunnel").
+		Setup(c.create).
+		Assess("WaitsForTheAgent", c.waits).
+		Assess("AgentConnects", c.connects).
+		Assess("ApplicationIsDeployedThere", c.deploys).
+		Assess("NobodyElseReachesIt", c.closedToOthers).
+		Assess("CutIsTold", c.cut).
+		Assess("AgentComesBack", c.comesBack).
+		Assess("ServerRestarts", c.restarts).
+		Assess("OldKeyIsRefused", c.rotates).
+		Feature())
+}
+
+func (c *closed) remove(ctx context.Context, t *testing.T) {
+	cleanUp(ctx, t, c.chain, c.closed)
+	if t.Failed() && keep {
+		return
+	}
+	c.label(ctx, t, `null`)
+	c.secrets.deleteAll(ctx, t)
+	deleteNamespace(ctx, t, storeNamespace)
+}
+
+// label says whether tenants reach the ingress controller, and so their own URLs from inside.
+func (c *closed) label(ctx context.Context, t *testing.T, value string) {
+	t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, reachable, value)
+	if _, err := host.Typed.CoreV1().Namespaces().Patch(ctx, ingressNamespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func (c *closed) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	authorities, err := os.ReadFile(ingress.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.authorities = string(authorities)
+	c.label(ctx, t, `"true"`)
+	if _, err := createNamespace(storeNamespace)(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	git := gitserver.RunPrivate(ctx, t, host, storeNamespace, func(string) map[string]string { return map[string]string{"web/deployment.yaml": webManifest} })
+	c.repo = git.HTTPS()
+	c.secrets.write(ctx, t, "store-git", map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
+	c.chain = claim.Create(ctx, t, host, newClaim("chain").
+		Set("chain."+ingress.Domain, "spec", "ingress", "host").
+		Set([]any{map[string]any{"name": store, "tunnel": map[string]any{}}}, "spec", "clusters").
+		Set([]any{map[string]any{"name": "store", "url": c.repo, "secretRef": map[string]any{"name": "store-git"}}}, "spec", "repositories"))
+	c.closed = claim.Create(ctx, t, host, newClaim("closed"))
+	c.chain.AwaitReady(ctx, t, readyWithin)
+	c.closed.AwaitReady(ctx, t, readyWithin)
+	c.cluster = open(ctx, t, c.closed)
+	return ctx
+}
+
+// awaits waits until the claim tells a state of the cluster, with a part of a message.
+func (c *closed) awaits(ctx context.Context, t *testing.T, state, message string) {
+	t.Helper()
+	c.chain.Await(ctx, t, toldOfWithin+time.Minute, "tells that its cluster is "+state, func(s *claim.State) bool {
+		return len(s.Clusters) == 1 && s.Clusters[0].State == state && strings.Contains(s.Clusters[0].Message, message)
+	})
+}
+
+func (c *closed) waits(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.awaits(ctx, t, "SecretMissing", "its agent hasn't connected since")
+	return ctx
+}
+
+// apply applies what the claim publishes in the closed cluster, with the embedded cluster's CA.
+func (c *closed) apply(ctx context.Context, t *testing.T) {
+	t.Helper()
+	text := ""
+	awaitDetails(ctx, t, c.chain, "has what is to be applied in the closed cluster", func(details map[string]string) (bool, string) {
+		text = details["tunnel."+store+".yaml"]
+		return text != "", "it isn't there"
+	})
+	for _, doc := range strings.Split("\n"+text, "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := utilyaml.Unmarshal([]byte(doc), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		if len(o.Object) == 0 {
+			continue
+		}
+		if o.GetKind() == "Secret" && o.GetName() == storeAgent {
+			if err := unstructured.SetNestedField(o.Object, c.authorities, "stringData", "ca.crt"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		client, err := c.cluster.Resource(o.GroupVersionKind(), o.GetNamespace())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true}); err != nil {
+			t.Fatalf("cannot apply %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
+
+func (c *closed) connects(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	start := time.Now()
+	c.apply(ctx, t)
+	c.cluster.AwaitDeployment(ctx, t, "the agent", agents, storeAgent)
+	measured.add("tunnel: applied to connected", time.Since(start))
+	var token map[string][]byte
+	eventually.True(ctx, t, time.Minute, "the account has a token", func(ctx context.Context) (bool, string) {
+		secret, err := c.cluster.Typed.CoreV1().Secrets(agents).Get(ctx, storeAgent+"-argocd", metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		token = secret.Data
+		return len(token["token"]) > 0, "it has none"
+	})
+	c.secrets.write(ctx, t, store, map[string]string{"token": string(token["token"]), "ca.crt": string(token["ca.crt"])})
+	c.awaits(ctx, t, "Configured", "")
+	return ctx
+}
+
+func (c *closed) deploys(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	api := loggedIn(ctx, t, c.chain)
+	from := wholeOf(c.repo)
+	from.Path = "web"
+	createApp(ctx, t, api, "web", from, store)
+	eventually.True(ctx, t, 5*time.Minute, "the Application's Deployment is in the closed cluster", func(ctx context.Context) (bool, string) {
+		all, err := c.cluster.Typed.AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		for _, d := range all.Items {
+			if d.Name == "web" {
+				return true, ""
+			}
+		}
+		return false, "it isn't"
+	})
+	c.awaits(ctx, t, "Connected", "")
+	return ctx
+}
+
+// closedToOthers: it is the tunnel that Argo CD uses, since nothing lets it reach the API server.
+func (c *closed) closedToOthers(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	namespace := tenantNamespace(ctx, c.closed)
+	list, err := host.Typed.NetworkingV1().NetworkPolicies(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list.Items {
+		if !strings.HasPrefix(p.Name, "virtual-argocd-") {
+			t.Errorf("NetworkPolicy %s may open the cluster", p.Name)
+		}
+	}
+	return ctx
+}
+
+func (c *closed) cut(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	scale(ctx, t, c.cluster.Typed.AppsV1().Deployments(agents), storeAgent, 0)
+	c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since")
+	return ctx
+}
+
+func (c *closed) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	start := time.Now()
+	scale(ctx, t, c.cluster.Typed.AppsV1().Deployments(agents), storeAgent, 1)
+	c.awaits(ctx, t, "Connected", "")
+	measured.add("tunnel: back to connected in the status", time.Since(start))
+	return ctx
+}
+
+// restarts restarts the server: the agent comes back by itself.
+func (c *closed) restarts(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	virtual := open(ctx, t, c.chain)
+	pods := virtual.Typed.CoreV1().Pods("argocd")
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=argocd-tunnel"})
+	if err != nil || len(list.Items) == 0 {
+		t.Fatalf("pods of the server: %v, %v", list, err)
+	}
+	for _, p := range list.Items {
+		if err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	virtual.AwaitDeployment(ctx, t, "the server of tunnels", "argocd", "argocd-tunnel")
+	c.cluster.AwaitDeployment(ctx, t, "the agent", agents, storeAgent)
+	c.awaits(ctx, t, "Connected", "")
+	return ctx
+}
+
+// rotates gives the agent another key: the one before is refused at once, and the other is in use without a restart of the agent.
+func (c *closed) rotates(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	before := connectionDetails(ctx, t, c.chain)["tunnel."+store+".yaml"]
+	c.chain.Patch(ctx, t, []any{map[string]any{"name": store, "tunnel": map[string]any{"rotateKey": "second"}}}, "spec", "clusters")
+	c.awaits(ctx, t, "WaitingForAgent", "apply there what is at the key tunnel."+store+".yaml")
+	awaitDetails(ctx, t, c.chain, "has another key", func(details map[string]string) (bool, string) {
+		return details["tunnel."+store+".yaml"] != before, "it is the one of before"
+	})
+	c.apply(ctx, t)
+	c.awaits(ctx, t, "Connected", "")
+	return ctx
+}

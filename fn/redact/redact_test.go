@@ -53,3 +53,24 @@ func TestRedactValues(t *testing.T) {
 		}
 	}
 }
+
+// TestRedactTunnels: of what is published for a closed cluster, the agent's key is a secret, and of the objects beside Argo CD only Secrets are.
+func TestRedactTunnels(t *testing.T) {
+	const key = "MC4CAQAwBQYDK2VwBCIEIJzW5k0J5cJmZ1nq"
+	values := `{"extraObjects":[{"apiVersion":"apps/v1","kind":"Deployment","spec":{"args":["tunnel-server-word"]}},{"apiVersion":"v1","kind":"Secret","stringData":{"auth":"hunter22-of-redis"}}]}`
+	o := tenant.Observed{
+		XRConnection: map[string][]byte{tenant.TunnelKey("a"): []byte("kind: Namespace\nstringData:\n  agent.key: |\n    -----BEGIN PRIVATE KEY-----\n    " + key + "\n    -----END PRIVATE KEY-----\n")},
+		Composed: map[string]wire.Composed{tenant.ValuesSecret: {Struct: wire.Of(resource.MustStructObject(&corev1.Secret{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: map[string][]byte{tenant.ValuesKey: []byte(values)},
+		}))}},
+	}
+	for in, want := range map[string]string{
+		"the key " + key + " is refused":           "the key [redacted] is refused",
+		"kind: Namespace":                          "kind: Namespace",
+		"tunnel-server-word and hunter22-of-redis": "tunnel-server-word and [redacted]",
+	} {
+		if got := New(o)(in); got != want {
+			t.Errorf("redact(%q): want %q, got %q", in, want, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -77,6 +78,10 @@ func (x *index) addField(key, value string) {
 func (x *index) addValues(key string, v any) {
 	switch v := v.(type) {
 	case values.Values:
+		if kind, _ := v["kind"].(string); key == credentials.ExtraObjects && kind != "" && kind != "Secret" {
+			// What other objects say is no secret: the claim has written it, or the function.
+			return
+		}
 		if data, ok := v["data"].(values.Values); ok && v["kind"] == "Secret" {
 			for key, at := range data {
 				x.addEncoded(key, at)

@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// store is the name of the closed cluster, and storeAgent that of what is applied there for claim hub.
-	store, storeAgent, agents = "store-0042", "chain-store-0042", "virtual-argocd-agent"
-	storeNamespace            = "e2e-store"
+	// closedStore is the name of the closed cluster, and storeAgent that of what is applied there for claim chain.
+	closedStore, storeAgent, agents = "store-0042", "chain-store-0042", "virtual-argocd-agent"
+	closedStores                    = "e2e-closed-stores"
 	// ingressNamespace is that of the embedded cluster's ingress controller.
 	ingressNamespace = "traefik"
 )
@@ -69,7 +69,7 @@ func (c *closed) remove(ctx context.Context, t *testing.T) {
 	}
 	c.label(ctx, t, `null`)
 	c.secrets.deleteAll(ctx, t)
-	deleteNamespace(ctx, t, storeNamespace)
+	deleteNamespace(ctx, t, closedStores)
 }
 
 // label says whether tenants reach the ingress controller, and so their own URLs from inside.
@@ -88,15 +88,15 @@ func (c *closed) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	}
 	c.authorities = string(authorities)
 	c.label(ctx, t, `"true"`)
-	if _, err := createNamespace(storeNamespace)(ctx, nil); err != nil {
+	if _, err := createNamespace(closedStores)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	git := gitserver.RunPrivate(ctx, t, host, storeNamespace, func(string) map[string]string { return map[string]string{"web/deployment.yaml": webManifest} })
+	git := gitserver.RunPrivate(ctx, t, host, closedStores, func(string) map[string]string { return map[string]string{"web/deployment.yaml": webManifest} })
 	c.repo = git.HTTPS()
 	c.secrets.write(ctx, t, "store-git", map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
 	c.chain = claim.Create(ctx, t, host, newClaim("chain").
 		Set("chain."+ingress.Domain, "spec", "ingress", "host").
-		Set([]any{map[string]any{"name": store, "tunnel": map[string]any{}}}, "spec", "clusters").
+		Set([]any{map[string]any{"name": closedStore, "tunnel": map[string]any{}}}, "spec", "clusters").
 		Set([]any{map[string]any{"name": "store", "url": c.repo, "secretRef": map[string]any{"name": "store-git"}}}, "spec", "repositories"))
 	c.closed = claim.Create(ctx, t, host, newClaim("closed"))
 	c.chain.AwaitReady(ctx, t, readyWithin)
@@ -123,7 +123,7 @@ func (c *closed) apply(ctx context.Context, t *testing.T) {
 	t.Helper()
 	text := ""
 	awaitDetails(ctx, t, c.chain, "has what is to be applied in the closed cluster", func(details map[string]string) (bool, string) {
-		text = details["tunnel."+store+".yaml"]
+		text = details["tunnel."+closedStore+".yaml"]
 		return text != "", "it isn't there"
 	})
 	for _, doc := range strings.Split("\n"+text, "\n---\n") {
@@ -163,7 +163,7 @@ func (c *closed) connects(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		token = secret.Data
 		return len(token["token"]) > 0, "it has none"
 	})
-	c.secrets.write(ctx, t, store, map[string]string{"token": string(token["token"]), "ca.crt": string(token["ca.crt"])})
+	c.secrets.write(ctx, t, closedStore, map[string]string{"token": string(token["token"]), "ca.crt": string(token["ca.crt"])})
 	c.awaits(ctx, t, "Configured", "")
 	return ctx
 }
@@ -172,7 +172,7 @@ func (c *closed) deploys(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	api := loggedIn(ctx, t, c.chain)
 	from := wholeOf(c.repo)
 	from.Path = "web"
-	createApp(ctx, t, api, "web", from, store)
+	createApp(ctx, t, api, "web", from, closedStore)
 	eventually.True(ctx, t, 5*time.Minute, "the Application's Deployment is in the closed cluster", func(ctx context.Context) (bool, string) {
 		all, err := c.cluster.Typed.AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -239,11 +239,11 @@ func (c *closed) restarts(ctx context.Context, t *testing.T, _ *envconf.Config) 
 
 // rotates gives the agent another key: the one before is refused at once, and the other is in use without a restart of the agent.
 func (c *closed) rotates(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	before := connectionDetails(ctx, t, c.chain)["tunnel."+store+".yaml"]
-	c.chain.Patch(ctx, t, []any{map[string]any{"name": store, "tunnel": map[string]any{"rotateKey": "second"}}}, "spec", "clusters")
-	c.awaits(ctx, t, "WaitingForAgent", "apply there what is at the key tunnel."+store+".yaml")
+	before := connectionDetails(ctx, t, c.chain)["tunnel."+closedStore+".yaml"]
+	c.chain.Patch(ctx, t, []any{map[string]any{"name": closedStore, "tunnel": map[string]any{"rotateKey": "second"}}}, "spec", "clusters")
+	c.awaits(ctx, t, "WaitingForAgent", "apply there what is at the key tunnel."+closedStore+".yaml")
 	awaitDetails(ctx, t, c.chain, "has another key", func(details map[string]string) (bool, string) {
-		return details["tunnel."+store+".yaml"] != before, "it is the one of before"
+		return details["tunnel."+closedStore+".yaml"] != before, "it is the one of before"
 	})
 	c.apply(ctx, t)
 	c.awaits(ctx, t, "Connected", "")

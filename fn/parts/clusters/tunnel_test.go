@@ -120,6 +120,11 @@ func TestTunnelOfClaim(t *testing.T) {
 	if diff := cmp.Diff([]any{map[string]any{"path": "/tunnel", "pathType": "Prefix", "backend": map[string]any{"service": map[string]any{"name": "argocd-tunnel", "port": map[string]any{"number": 8080.}}}}}, paths); diff != "" {
 		t.Errorf("paths of the Ingress: -want, +got:\n%s", diff)
 	}
+	e.SetSpec(strings.Replace(tunnelSpec("store-0042"), `"host":"a.example.org"`, `"host":"a.example.org","additionalHosts":["b.example.org"]`, 1))
+	e.Cycle(4)
+	if diff := cmp.Diff([]any{map[string]any{"host": "b.example.org", "http": map[string]any{"paths": paths}}}, e.ArgoCDValue("server", "ingress", "extraRules")); diff != "" {
+		t.Errorf("rules of the Ingress: -want, +got:\n%s", diff)
+	}
 	if !e.Has("network-policy-virtual-argocd-tunnels") {
 		t.Error("no NetworkPolicy lets the ingress controllers in")
 	}

@@ -113,8 +113,7 @@ func (o own) values(d *tenant.Decision, spec v1alpha1.IngressSpec) values.Values
 		d.Ingress.Issuer = issuerAnnotations[at] + ": " + o.annotations[issuerAnnotations[at]]
 	}
 	if len(d.Tunnels.Agents) > 0 {
-		ingress["extraPaths"] = []any{values.Values{"path": tunnelPath(d), "pathType": "Prefix",
-			"backend": values.Values{"service": values.Values{"name": tunnel.Service, "port": values.Values{"number": float64(tunnel.AgentsPort)}}}}}
+		setTunnels(d, ingress)
 	}
 	setTLS(d.Ingress, o.tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
 	if len(d.Ingress.Additional) > 0 {
@@ -129,6 +128,23 @@ func (o own) values(d *tenant.Decision, spec v1alpha1.IngressSpec) values.Values
 
 // tunnelPath is the path at which agents of tunnels connect.
 func tunnelPath(d *tenant.Decision) string { return strings.TrimSuffix(d.RootPath, "/") + tunnel.Path }
+
+// setTunnels has the agents of tunnels served at each hostname, so that they are while the claim moves from one to another.
+func setTunnels(d *tenant.Decision, ingress values.Values) {
+	paths := []any{values.Values{
+		"path": tunnelPath(d), "pathType": "Prefix",
+		"backend": values.Values{"service": values.Values{"name": tunnel.Service, "port": values.Values{"number": float64(tunnel.AgentsPort)}}},
+	}}
+	ingress["extraPaths"] = paths
+	var rules []any
+	for _, additional := range d.Ingress.Additional {
+		// The chart has the paths at the first hostname alone.
+		rules = append(rules, values.Values{"host": additional, "http": values.Values{"paths": paths}})
+	}
+	if len(rules) > 0 {
+		ingress["extraRules"] = rules
+	}
+}
 
 // checkTunnels refuses tunnels of a claim without a hostname.
 func checkTunnels(g tenant.Given) error {

@@ -22,7 +22,7 @@ import (
 var nobodysLimits = strings.Fields(`
 	fn/few.maxTexts fn/mistakes.maxLength fn/redact.maxMessage fn/redact.maxTexts fn/redact.maxBytes fn/redact.maxRead fn/channel/rollout.maxWhy
 	fn/decide.mostNames fn/decide.maxName fn/decide.maxLabels fn/values/known.maxDefault fn/values/known.maxNearest fn/values/known.maxKey fn/values/known.maxVersions
-	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID
+	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID fn/tenant.maxAgent fn/parts/clusters.maxObject tunnel/stream.maxMessage proxy/connections.maxAgents
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
 	fn/parts/bootstrap.maxWord fn/policy.maxPolicies fn/policy.maxCompared fn/parts/ingress.mostWithoutEffect proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
 	proxy/limits.MaxFailures proxy/limits.maxTrials proxy.maxComponentWorkloads proxy/watch.maxResources proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
@@ -97,13 +97,13 @@ func TestLimitsPage(t *testing.T) {
 	}
 }
 
-// maxima returns the whole numbers among the constants of the function and the proxy that are called a maximum, by package and name.
+// maxima returns the whole numbers among the constants of the function, the proxy and the tunnels that are called a maximum, by package and name.
 func maxima(t *testing.T) map[string]int64 {
 	t.Helper()
 	called := regexp.MustCompile(`^(?:[mM]ax[A-Z]|most(?:$|[A-Z]))`)
 	byFolder := map[string][]string{}
 	for _, file := range files(t) {
-		if filepath.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") && (strings.HasPrefix(file, "fn/") || strings.HasPrefix(file, "proxy/")) {
+		if filepath.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") && (strings.HasPrefix(file, "fn/") || strings.HasPrefix(file, "proxy/") || strings.HasPrefix(file, "tunnel/")) {
 			byFolder[filepath.Dir(file)] = append(byFolder[filepath.Dir(file)], file)
 		}
 	}

@@ -26,7 +26,8 @@ type Server struct {
 	Log logging.Logger
 	// Every is how often each side asks whether the other is there, and Handshake how long somebody may take to show who it is.
 	Every, Handshake time.Duration
-	// MaxHandshakes is how many of those there may be at once. One more ends the oldest: whoever has a key needs a moment.
+	// MaxHandshakes is how many of those there may be at once, more than a server has agents. One more ends the oldest: whoever has a key needs
+	// a moment.
 	MaxHandshakes int
 
 	mu     sync.Mutex
@@ -48,7 +49,7 @@ type agent struct {
 
 // New returns a server that knows no agents.
 func New(log logging.Logger) *Server {
-	return &Server{Log: log, Every: 20 * time.Second, Handshake: 10 * time.Second, MaxHandshakes: 256, agents: map[string]*agent{}}
+	return &Server{Log: log, Every: 20 * time.Second, Handshake: 10 * time.Second, MaxHandshakes: 2048, agents: map[string]*agent{}}
 }
 
 // Configure takes over a configuration. Whoever isn't in it any more, or has another key there, is cut off; nobody else notices.

@@ -40,27 +40,28 @@ func keyOf(name string) key {
 	return key{ed25519.NewKeyFromSeed(seed[:])}
 }
 
-func (k key) pem(t *testing.T) string {
-	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(k.private)
-	if err != nil {
-		t.Fatal(err)
-	}
+// text is the key in PEM. A key of Ed25519 has one.
+func (k key) text() string {
+	der, _ := x509.MarshalPKCS8PrivateKey(k.private)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-func (k key) signer(t *testing.T) ssh.Signer {
-	t.Helper()
-	s, err := ssh.NewSignerFromKey(k.private)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (k key) sign() ssh.Signer {
+	s, _ := ssh.NewSignerFromKey(k.private)
 	return s
 }
 
-func (k key) public(t *testing.T) string {
-	t.Helper()
-	return string(ssh.MarshalAuthorizedKey(k.signer(t).PublicKey()))
+func (k key) authorized() string { return string(ssh.MarshalAuthorizedKey(k.sign().PublicKey())) }
+
+// configure gives a server its configuration.
+func configure(s *server.Server, c tunnel.Config) {
+	raw, err := json.Marshal(c)
+	if err == nil {
+		err = s.Configure(raw)
+	}
+	if err != nil {
+		panic(err)
+	}
 }
 
 // tunnels are a server of tunnels, and what is around it.
@@ -89,17 +90,11 @@ func serve(t *testing.T, change func(*server.Server)) *tunnels {
 // configure gives the server the keys of agents, by their names.
 func (of *tunnels) configure(keys map[string]key) {
 	of.t.Helper()
-	c := tunnel.Config{Key: keyOf("server").pem(of.t), Agents: map[string]string{}}
+	c := tunnel.Config{Key: keyOf("server").text(), Agents: map[string]string{}}
 	for name, k := range keys {
-		c.Agents[name] = k.public(of.t)
+		c.Agents[name] = k.authorized()
 	}
-	raw, err := json.Marshal(c)
-	if err != nil {
-		of.t.Fatal(err)
-	}
-	if err := of.server.Configure(raw); err != nil {
-		of.t.Fatal(err)
-	}
+	configure(of.server, c)
 }
 
 func (of *tunnels) url() string { return strings.Replace(of.agents.URL, "http", "ws", 1) }
@@ -116,7 +111,7 @@ func anAPI(t *testing.T, says string) *httptest.Server {
 func (of *tunnels) anAgent(k key, api string) (*agent.Agent, *atomic.Value) {
 	of.t.Helper()
 	folder := of.t.TempDir()
-	for name, text := range map[string]string{tunnel.KeyFile: k.pem(of.t), tunnel.ServerFile: keyOf("server").public(of.t)} {
+	for name, text := range map[string]string{tunnel.KeyFile: k.text(), tunnel.ServerFile: keyOf("server").authorized()} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			of.t.Fatal(err)
 		}
@@ -187,7 +182,7 @@ func (of *tunnels) dial(k key) (ssh.Conn, <-chan ssh.NewChannel, <-chan *ssh.Req
 	}
 	_ = response.Body.Close()
 	of.t.Cleanup(func() { _ = ws.Close() })
-	return ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "b", Auth: []ssh.AuthMethod{ssh.PublicKeys(k.signer(of.t))}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is an attacker's.
+	return ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "b", Auth: []ssh.AuthMethod{ssh.PublicKeys(k.sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is an attacker's.
 }
 
 // TestTunnel: Argo CD reaches the API server of each agent by the agent's name, and what keeps it from that is in the error.
@@ -222,8 +217,9 @@ func TestTunnel(t *testing.T) {
 func TestTunnelRevoked(t *testing.T) {
 	of, api := serve(t, nil), anAPI(t, "a")
 	of.configure(map[string]key{"a": keyOf("a"), "b": keyOf("b"), "c": keyOf("c")})
+	running := map[string]*agent.Agent{}
 	for _, name := range []string{"a", "b", "c"} {
-		of.anAgent(keyOf(name), api.Listener.Addr().String())
+		running[name], _ = of.anAgent(keyOf(name), api.Listener.Addr().String())
 		of.await(stateOf(name, tunnel.Connected))
 	}
 	before, err := http.Get(of.metrics.URL) //nolint:noctx // It is local.
@@ -237,6 +233,18 @@ func TestTunnelRevoked(t *testing.T) {
 	for _, name := range []string{"b", "c"} {
 		if _, err := of.get(name, api); err == nil {
 			t.Errorf("%s is still reached", name)
+		}
+		cut := false
+		for range 100 {
+			w := httptest.NewRecorder()
+			if running[name].ServeHTTP(w, nil); w.Code == http.StatusServiceUnavailable {
+				cut = true
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !cut {
+			t.Errorf("%s is still connected", name)
 		}
 	}
 	for line := range strings.Lines(string(raw)) {
@@ -262,7 +270,7 @@ func TestTunnelLost(t *testing.T) {
 	of.await(stateOf("a", tunnel.Connected))
 	api := anAPI(t, "a")
 	of.anAgent(keyOf("a"), api.Listener.Addr().String())
-	for range 100 {
+	for range 20 {
 		if _, err := of.get("a", api); err == nil {
 			of.agents.CloseClientConnections()
 			return
@@ -317,7 +325,7 @@ func TestHostileAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _, _ = response.Body.Close(), ws.Close() }()
-		c, channels, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "a", Auth: []ssh.AuthMethod{ssh.PublicKeys(keyOf("b").signer(t))}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // As above.
+		c, channels, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "a", Auth: []ssh.AuthMethod{ssh.PublicKeys(keyOf("b").sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // As above.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -417,7 +425,7 @@ func TestSlowHandshakes(t *testing.T) {
 func TestHostileServer(t *testing.T) {
 	api := anAPI(t, "a")
 	config := &ssh.ServerConfig{NoClientAuth: true, PublicKeyCallback: func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil }}
-	config.AddHostKey(keyOf("server").signer(t))
+	config.AddHostKey(keyOf("server").sign())
 	result := make(chan error, 1)
 	upgrade := websocket.Upgrader{Subprotocols: []string{tunnel.Protocol}}
 	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -455,13 +463,7 @@ func TestHostileServer(t *testing.T) {
 // TestServerPretends: an agent shows nothing to a server with another key.
 func TestServerPretends(t *testing.T) {
 	of, api := serve(t, nil), anAPI(t, "a")
-	raw, err := json.Marshal(tunnel.Config{Key: keyOf("another server").pem(t), Agents: map[string]string{"a": keyOf("a").public(t)}})
-	if err == nil {
-		err = of.server.Configure(raw)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	configure(of.server, tunnel.Config{Key: keyOf("another server").text(), Agents: map[string]string{"a": keyOf("a").authorized()}})
 	a, _ := of.anAgent(keyOf("a"), api.Listener.Addr().String())
 	time.Sleep(time.Second)
 	w := httptest.NewRecorder()

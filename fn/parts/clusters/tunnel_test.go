@@ -187,7 +187,7 @@ func TestTunnelKeys(t *testing.T) {
 		t.Fatalf("agents: %v", first.Agents)
 	}
 	e.SetToken(tenant.InstallerCredentials, "another-token-0123456789")
-	e.Cycle(4)
+	e.Reconcile()
 	if after, _ := tunnelConfig(t, e); string(after) != string(before) {
 		t.Error("keys change with the token of the tenant's account")
 	}

@@ -49,7 +49,7 @@ type agent struct {
 
 // New returns a server that knows no agents.
 func New(log logging.Logger) *Server {
-	return &Server{Log: log, Every: 20 * time.Second, Handshake: 10 * time.Second, MaxHandshakes: 2048, agents: map[string]*agent{}}
+	return &Server{Log: log, Every: 20 * time.Second, Handshake: 30 * time.Second, MaxHandshakes: 2048, agents: map[string]*agent{}}
 }
 
 // Configure takes over a configuration. Whoever isn't in it any more, or has another key there, is cut off; nobody else notices.
@@ -169,7 +169,7 @@ func (s *Server) connect(name string, c ssh.Conn) bool {
 	before := is.conn
 	s.mu.Unlock()
 	// A network that was cut leaves connections behind of which only the agent knows that they are over.
-	alive := before != nil && stream.IsAlive(before, s.Handshake/2)
+	alive := before != nil && stream.IsAlive(before, min(s.Handshake/2, 5*time.Second))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

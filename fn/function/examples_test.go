@@ -38,6 +38,8 @@ func TestExampleClaims(t *testing.T) {
 		"registries":    {"ImagePullSecretsReady": "Available", "RepositoriesConnected": "Available"},
 		"sso":           {"IngressReady": "Available", "SSOReady": "Available"},
 		"workflows":     {"ComponentsReady": "Available"},
+		// Their Secrets come from the closed clusters.
+		"stores": {"ClustersConnected": "SecretMissing", "IngressReady": "Available"},
 		// In Git, where Secrets aren't.
 		"acme":   {"BootstrapSynced": "Available"},
 		"globex": {"BootstrapSynced": "Available", "ClustersConnected": "SecretMissing", "RepositoriesConnected": "SecretMissing"},
@@ -66,7 +68,7 @@ func TestExampleClaims(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e := crossplanetest.New(t, string(spec), catalogueFor(t, c, ""))
+				e := crossplanetest.New(t, string(spec), inputFor(t, c, ""))
 				for _, file := range plans {
 					e.AddPlanFile(file)
 				}
@@ -133,17 +135,22 @@ func addExampleSecrets(e *crossplanetest.Engine, secrets map[string]exampleObjec
 	}
 }
 
-// catalogueFor returns the input for a claim: that of the example with the catalogue where it names components.
-func catalogueFor(t *testing.T, c exampleObject, otherwise string) string {
+// inputFor returns the input for a claim: that of the example with the catalogue where it names components, and one with tunnels where it has any.
+func inputFor(t *testing.T, c exampleObject, otherwise string) string {
 	t.Helper()
-	if c.Spec["components"] == nil {
-		return otherwise
+	clusters, _ := c.Spec["clusters"].([]any)
+	switch {
+	case c.Spec["components"] != nil:
+		return exampleJSON(t, "../../examples/install/components.yaml")
+	case slices.ContainsFunc(clusters, func(of any) bool { return of.(map[string]any)["tunnel"] != nil }):
+		return crossplanetest.TunnelInput
 	}
-	return exampleJSON(t, "../../examples/install/components.yaml")
+	return otherwise
 }
 
 // TestExamplesOnDefaultInstallation: each claim that users copy is accepted where nobody has set anything: with the packaged input, the admission
-// policies as they are in examples/install, no plan and no channel. One that names components needs a catalogue beside that.
+// policies as they are in examples/install, no plan and no channel. One that names components needs a catalogue beside that, and one with tunnels
+// the image of them.
 func TestExamplesOnDefaultInstallation(t *testing.T) {
 	files, err := filepath.Glob("../../examples/claims/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -162,7 +169,7 @@ func TestExamplesOnDefaultInstallation(t *testing.T) {
 		claims, secrets := readExample(t, file)
 		for _, c := range claims {
 			t.Run(c.Metadata.Name, func(t *testing.T) {
-				e := crossplanetest.New(t, string(crossplanetest.Must(json.Marshal(c.Spec))), catalogueFor(t, c, input))
+				e := crossplanetest.New(t, string(crossplanetest.Must(json.Marshal(c.Spec))), inputFor(t, c, input))
 				installPolicies(e)
 				addExampleSecrets(e, secrets)
 				e.Reconcile()

@@ -32,13 +32,21 @@ const (
 
 	// Service of the server, and the name of all that belongs to it, in Argo CD's namespace.
 	Service = "argocd-tunnel"
-	// Ports of the server: agents connect to the first, Argo CD to the second, and the third has metrics, as that of Argo CD's own components.
-	AgentsPort, ProxyPort, MetricsPort = 8080, 8081, 8082
+	// AgentsPort is the port of the server that agents connect to.
+	AgentsPort = 8080
+	// ProxyPort is the port of the server that Argo CD connects to.
+	ProxyPort = 8081
+	// MetricsPort is the port of the server with metrics, as that of Argo CD's own components.
+	MetricsPort = 8082
 
 	// ConfigFile is the name of the file with a Config.
 	ConfigFile = "config.json"
-	// Names of the files of an agent: its key, the server's, and the certificate authority of the server's URL.
-	KeyFile, ServerFile, AuthorityFile = "agent.key", "server.pub", "ca.crt"
+	// KeyFile is the name of the file with an agent's key.
+	KeyFile = "agent.key"
+	// ServerFile is the name of an agent's file with the server's public key.
+	ServerFile = "server.pub"
+	// AuthorityFile is the name of an agent's file with the certificate authority of the server's URL.
+	AuthorityFile = "ca.crt"
 )
 
 // Config is what the server has to know. It is read again when it changes.

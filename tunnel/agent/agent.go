@@ -79,6 +79,10 @@ func (a *Agent) connect(ctx context.Context) error {
 	}
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: 20 * time.Second, Subprotocols: []string{tunnel.Protocol}, TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}}
 	ws, response, err := dialer.DialContext(ctx, a.Server, nil)
+	if response != nil {
+		// After a handshake, there is none.
+		_ = response.Body.Close()
+	}
 	if err != nil {
 		if response != nil {
 			err = fmt.Errorf("%s answers with %s: %w", a.Server, response.Status, err)

@@ -173,16 +173,17 @@ func (of *tunnels) await(want string) {
 func stateOf(agent, state string) string { return fmt.Sprintf("agent=%q,state=%q", agent, state) }
 
 // dial connects as somebody with a key, and with a client of his own.
-func (of *tunnels) dial(k key) (ssh.Conn, <-chan ssh.NewChannel, <-chan *ssh.Request, error) {
+func (of *tunnels) dial(k key) (ssh.Conn, <-chan *ssh.Request, error) {
 	of.t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
 	ws, response, err := d.DialContext(of.t.Context(), of.url(), nil)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	_ = response.Body.Close()
 	of.t.Cleanup(func() { _ = ws.Close() })
-	return ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "b", Auth: []ssh.AuthMethod{ssh.PublicKeys(k.sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is an attacker's.
+	c, _, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "b", Auth: []ssh.AuthMethod{ssh.PublicKeys(k.sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is an attacker's.
+	return c, requests, err
 }
 
 // TestTunnel: Argo CD reaches the API server of each agent by the agent's name, and what keeps it from that is in the error.
@@ -264,7 +265,7 @@ func TestTunnelLost(t *testing.T) {
 	of := serve(t, func(s *server.Server) { s.Every, s.Handshake = time.Hour, time.Second })
 	of.configure(map[string]key{"a": keyOf("a")})
 	// It answers nothing any more.
-	if _, _, _, err := of.dial(keyOf("a")); err != nil {
+	if _, _, err := of.dial(keyOf("a")); err != nil {
 		t.Fatal(err)
 	}
 	of.await(stateOf("a", tunnel.Connected))
@@ -284,7 +285,7 @@ func TestTunnelLost(t *testing.T) {
 func TestTunnelNoticesLoss(t *testing.T) {
 	of := serve(t, nil)
 	of.configure(map[string]key{"a": keyOf("a")})
-	if _, _, _, err := of.dial(keyOf("a")); err != nil {
+	if _, _, err := of.dial(keyOf("a")); err != nil {
 		t.Fatal(err)
 	}
 	of.await(stateOf("a", tunnel.Lost))
@@ -297,7 +298,7 @@ func TestHostileAgent(t *testing.T) {
 	of.anAgent(keyOf("a"), api.Listener.Addr().String())
 	of.await(stateOf("a", tunnel.Connected))
 	t.Run("Outsider", func(t *testing.T) {
-		if c, _, _, err := of.dial(keyOf("nobody")); err == nil {
+		if c, _, err := of.dial(keyOf("nobody")); err == nil {
 			t.Errorf("somebody without a key is connected: %v", c.RemoteAddr())
 		}
 		response, err := http.Get(of.agents.URL) //nolint:noctx // It is local.
@@ -343,13 +344,13 @@ func TestHostileAgent(t *testing.T) {
 	})
 	t.Run("Forwards", func(t *testing.T) {
 		// To redis, to the host, to another agent, whatever it asks for.
-		c, _, requests, err := of.dial(keyOf("b"))
+		c, requests, err := of.dial(keyOf("b"))
 		for range 50 {
 			if err == nil {
 				break
 			}
 			time.Sleep(50 * time.Millisecond)
-			c, _, requests, err = of.dial(keyOf("b"))
+			c, requests, err = of.dial(keyOf("b"))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -370,7 +371,7 @@ func TestHostileAgent(t *testing.T) {
 	})
 	t.Run("KeyUsedTwice", func(t *testing.T) {
 		// Who is connected stays, and it is told.
-		c, _, _, err := of.dial(keyOf("a"))
+		c, _, err := of.dial(keyOf("a"))
 		if err == nil {
 			_ = c.Wait()
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -21,6 +23,18 @@ type Condition struct {
 	Message string
 	// Detail is the end of the message, which says what is wrong; "" if nothing is known.
 	Detail string
+}
+
+// Write writes the condition into a response. The caller says whose it is.
+func (c Condition) Write(rsp *fnv1.RunFunctionResponse) *response.ConditionOption {
+	write := response.ConditionFalse
+	switch {
+	case c.True:
+		write = response.ConditionTrue
+	case c.Unknown:
+		write = response.ConditionUnknown
+	}
+	return write(rsp, c.Type, c.Reason).WithMessage(c.Message)
 }
 
 // Problem is what is wrong with a resource, in plain words where its provider has only those of Go for it; "" when the provider says

@@ -308,25 +308,13 @@ func report(rsp *fnv1.RunFunctionResponse, f front, b bound, desired map[string]
 	}
 	for _, typ := range b.xr.Strings("status", "claimConditionTypes") {
 		c := b.xr.Condition(typ)
-		set(rsp, condition.Condition{Type: typ, True: c.True(), Unknown: c.Status != "True" && c.Status != "False", Reason: c.Reason, Message: c.Message})
+		condition.Condition{Type: typ, True: c.True(), Unknown: c.Status != "True" && c.Status != "False", Reason: c.Reason, Message: c.Message}.Write(rsp).TargetComposite()
 	}
-	set(rsp, is)
+	is.Write(rsp).TargetComposite()
 	if was := f.xr.Condition(is.Type); was.Reason != is.Reason || was.Message != is.Message {
 		event(rsp, is)
 	}
 	return nil
-}
-
-// set writes a condition into the response.
-func set(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
-	write := response.ConditionFalse
-	switch {
-	case c.Unknown:
-		write = response.ConditionUnknown
-	case c.True:
-		write = response.ConditionTrue
-	}
-	write(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetComposite()
 }
 
 // event tells that the condition TenantBound has changed. Crossplane puts the events of the tenant on the front by itself, as on a claim.

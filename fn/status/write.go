@@ -37,7 +37,7 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, is Report, desired ma
 		composite.Ready = fnv1.Ready_READY_TRUE
 	}
 	for _, condition := range slices.Concat(is.core, is.optional) {
-		setCondition(rsp, condition)
+		condition.Write(rsp).TargetCompositeAndClaim()
 		event(rsp, o, condition)
 	}
 	updateEvents(rsp, t)
@@ -87,17 +87,6 @@ func Rests(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) bool {
 		!t.Observed.XR.Condition("Responsive").False() && !accounts.Settles(t)
 }
 
-func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
-	set := response.ConditionFalse
-	switch {
-	case c.True:
-		set = response.ConditionTrue
-	case c.Unknown:
-		set = response.ConditionUnknown
-	}
-	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetCompositeAndClaim()
-}
-
 // event emits an event for a condition that has changed since the XR's last status: events at
 // each reconcile would hide the others.
 func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Condition) {
@@ -143,7 +132,7 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string 
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
 	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" && !was.Unknown() {
 		// This condition isn't about the spec.
-		setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message})
+		condition.Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message}.Write(rsp).TargetCompositeAndClaim()
 	}
 	for _, typ := range slices.Concat(core, v1alpha1.OptionalConditions()) {
 		was := o.XR.Condition(typ)
@@ -153,9 +142,9 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string 
 		}
 		news = news || was.Reason != reason || was.Message != message
 		unknown := was.Unknown() && !slices.Contains(core, typ)
-		setCondition(rsp, condition.Condition{Type: typ, True: was.True(), Unknown: unknown, Reason: reason, Message: message})
+		condition.Condition{Type: typ, True: was.True(), Unknown: unknown, Reason: reason, Message: message}.Write(rsp).TargetCompositeAndClaim()
 	}
-	setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: reason, Message: message})
+	condition.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: reason, Message: message}.Write(rsp).TargetCompositeAndClaim()
 	// Crossplane makes an event of a fatal result on the XR alone.
 	if news {
 		response.Warning(rsp, errors.New(message)).WithReason(reason).TargetCompositeAndClaim()

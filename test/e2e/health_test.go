@@ -250,6 +250,8 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonSecretMissing:            {claim.ClustersConnected, "False", degraded},
 		v1alpha1.ReasonSecretInvalid:            {claim.RepositoriesConnected, "False", degraded},
 		v1alpha1.ReasonConnectionFailed:         {claim.SSOReady, "False", degraded},
+		v1alpha1.ReasonWaitingForAgent:          {claim.ClustersConnected, "False", degraded},
+		v1alpha1.ReasonAgentLost:                {claim.ClustersConnected, "False", degraded},
 		v1alpha1.ReasonConfigured:               {claim.ClustersConnected, "Unknown", healthy},
 		v1alpha1.ReasonNoBackup:                 {v1alpha1.ConditionBackedUp, "False", degraded},
 		v1alpha1.ReasonScheduled:                {v1alpha1.ConditionBackedUp, "Unknown", healthy},

@@ -8,7 +8,7 @@ import (
 )
 
 // Watch configures the server from a file, now and whenever the file changes. A Secret that is mounted is replaced as a whole, which
-// notifications of the file system don't tell of the file.
+// notifications of the file system don't tell of the file. One that can't be read is logged, and the one before stays.
 func (s *Server) Watch(ctx context.Context, file string, every time.Duration) error {
 	raw, err := os.ReadFile(file) //nolint:gosec // Whoever starts the server names its file.
 	if err != nil {
@@ -28,9 +28,12 @@ func (s *Server) Watch(ctx context.Context, file string, every time.Duration) er
 			if err != nil || bytes.Equal(now, raw) {
 				continue
 			}
-			if raw = now; s.Configure(now) == nil {
-				s.Log.Info("The configuration has changed")
+			raw = now
+			if err := s.Configure(now); err != nil {
+				s.Log.Info("The configuration can't be read: the one before stays", "file", file, "error", err.Error())
+				continue
 			}
+			s.Log.Info("The configuration has changed")
 		}
 	}()
 	return nil

@@ -66,7 +66,11 @@ func ask(ctx context.Context, url string, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: tls, DialContext: dialer.DialContext}}
+	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{DisableKeepAlives: true, TLSClientConfig: tls, DialContext: dialer.DialContext})
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: transport}
 	resp, err := client.Do(req)
 	if err != nil {
 		return err

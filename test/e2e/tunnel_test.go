@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,6 +41,8 @@ type closed struct {
 	secrets       ownSecrets
 	repo          string
 	authorities   string
+	// agent is the agent's pod.
+	agent corev1.Pod
 }
 
 // TestTunnel deploys to a cluster that lets no connections in. It has a label on the ingress controller's namespace, by which tenants reach their
@@ -95,7 +98,7 @@ func (c *closed) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	c.repo = git.HTTPS()
 	c.secrets.write(ctx, t, "store-git", map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
 	c.chain = claim.Create(ctx, t, host, newClaim("chain").
-		Set("chain."+ingress.Domain, "spec", "ingress", "host").
+		Set("chain."+ingress.Domain, "spec", "ingress", "host").Set(olderChart(t, platformChart(ctx, t)), "spec", "argocd", "chartVersion").
 		Set([]any{map[string]any{"name": closedStore, "tunnel": map[string]any{}}}, "spec", "clusters").
 		Set([]any{map[string]any{"name": "store", "url": c.repo, "secretRef": map[string]any{"name": "store-git"}}}, "spec", "repositories"))
 	c.closed = claim.Create(ctx, t, host, newClaim("closed"))
@@ -154,6 +157,11 @@ func (c *closed) connects(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	c.apply(ctx, t)
 	c.cluster.AwaitDeployment(ctx, t, "the agent", agents, storeAgent)
 	measured.add("tunnel: applied to connected", time.Since(start))
+	list, err := c.cluster.Typed.CoreV1().Pods(agents).List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("pods of the agent: %v, %v", list, err)
+	}
+	c.agent = list.Items[0]
 	var token map[string][]byte
 	eventually.True(ctx, t, time.Minute, "the account has a token", func(ctx context.Context) (bool, string) {
 		secret, err := c.cluster.Typed.CoreV1().Secrets(agents).Get(ctx, storeAgent+"-argocd", metav1.GetOptions{})
@@ -204,17 +212,61 @@ func (c *closed) closedToOthers(ctx context.Context, t *testing.T, _ *envconf.Co
 	return ctx
 }
 
+// cut ends all connections between the agent and the server, and lets none begin for ten minutes. Meanwhile the tenant's Argo CD is upgraded.
 func (c *closed) cut(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	scale(ctx, t, c.cluster.Typed.AppsV1().Deployments(agents), storeAgent, 0)
+	began := time.Now()
+	c.label(ctx, t, `null`)
+	c.restartIngress(ctx, t)
+	c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since")
+	chart := platformChart(ctx, t)
+	c.chain.Patch(ctx, t, chart, "spec", "argocd", "chartVersion")
+	c.chain.Await(ctx, t, 10*time.Minute, "has the newer Argo CD", func(s *claim.State) bool {
+		return s.ArgoCD.ChartVersion == chart && s.True(claim.ArgoCDReady)
+	})
+	time.Sleep(time.Until(began.Add(10 * time.Minute)))
 	c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since")
 	return ctx
 }
 
+// restartIngress ends all connections through the ingress controller. Enforcement of NetworkPolicies looks at connections when they begin.
+func (c *closed) restartIngress(ctx context.Context, t *testing.T) {
+	t.Helper()
+	pods := host.Typed.CoreV1().Pods(ingressNamespace)
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) == 0 {
+		t.Fatalf("pods of the ingress controller: %v, %v", list, err)
+	}
+	for _, p := range list.Items {
+		if err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	eventually.True(ctx, t, 2*time.Minute, "the ingress controller is back", func(ctx context.Context) (bool, string) {
+		now, err := pods.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		for _, p := range now.Items {
+			for _, was := range list.Items {
+				if p.UID == was.UID || !ready(p) {
+					return false, p.Name
+				}
+			}
+		}
+		return len(now.Items) == len(list.Items), ""
+	})
+}
+
+// comesBack: the agent connects by itself, and its pod is the one that it was.
 func (c *closed) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	start := time.Now()
-	scale(ctx, t, c.cluster.Typed.AppsV1().Deployments(agents), storeAgent, 1)
+	c.label(ctx, t, `"true"`)
 	c.awaits(ctx, t, "Connected", "")
-	measured.add("tunnel: back to connected in the status", time.Since(start))
+	measured.add("tunnel: end of a cut of ten minutes to connected in the status", time.Since(start))
+	list, err := c.cluster.Typed.CoreV1().Pods(agents).List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].UID != c.agent.UID || restarts(list.Items[0]) != restarts(c.agent) {
+		t.Errorf("the agent's pod was replaced or restarted: %v, %v", list, err)
+	}
 	return ctx
 }
 

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +36,7 @@ type upgrading struct {
 	live *claim.Live
 	// plan lists the versions that the claim names.
 	plan *installedPlan
-	// older and newer are versions of the argo-cd chart. Beside make e2e-full, the embedded cluster serves one chart under both.
+	// older and newer are versions of the argo-cd chart.
 	older, newer string
 	// kubernetes is the version that it begins with.
 	kubernetes string
@@ -67,15 +68,7 @@ func TestUpgrade(t *testing.T) {
 
 func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	u.newer = platformChart(ctx, t)
-	v, err := semver.NewVersion(u.newer)
-	if err != nil || v.Patch() == 0 {
-		t.Skipf("the platform's argo-cd chart %s has no patch version before it to upgrade from", u.newer)
-	}
-	u.older = fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), v.Patch()-1)
-	if full && registry != "" {
-		u.older = artifacts.OlderArgoCDChart
-	}
-
+	u.older = olderChart(t, u.newer)
 	u.plan = allVersions(ctx, t, "upgrading")
 	upgrading := newClaim("upgrading").Set("upgrading", "spec", "plan").Set(u.older, "spec", "argocd", "chartVersion")
 	if full {
@@ -96,6 +89,20 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	awaitHealthy(ctx, t, api, upgradedApp)
 	u.pod = u.podOfApplication(ctx, t)
 	return ctx
+}
+
+// olderChart is a version of the argo-cd chart to upgrade from. Beside make e2e-full, and with a chart of somebody's own, the embedded cluster
+// serves one chart under both.
+func olderChart(t *testing.T, newer string) string {
+	t.Helper()
+	if full && registry != "" && os.Getenv("ARGOCD_CHART") == "" {
+		return artifacts.OlderArgoCDChart
+	}
+	v, err := semver.NewVersion(newer)
+	if err != nil || v.Patch() == 0 {
+		t.Skipf("the platform's argo-cd chart %s has no patch version before it to upgrade from", newer)
+	}
+	return fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), v.Patch()-1)
 }
 
 // allVersions installs a plan under a name of which claims may name any version, so that vcluster and Kubernetes alone

@@ -135,6 +135,7 @@ checksum/cm: {{ include "argocd.cm" .root | sha256sum }}
   {{- if eq (toString .enabled) "false" -}}{{- $_ := unset $c "readinessProbe" -}}{{- end -}}
 {{- end -}}
 {{- $_ := set $c "resources" .values.resources -}}
+{{- with .values.lifecycle -}}{{- $_ := set $c "lifecycle" . -}}{{- end -}}
 {{- with .values.containerSecurityContext -}}{{- $_ := set $c "securityContext" . -}}{{- end -}}
 {{- $mounts := concat .global.extraVolumeMounts .values.volumeMounts ($c.volumeMounts | default list) -}}
 {{- if dig "extensions" "enabled" false .values -}}

@@ -19,6 +19,9 @@ func (c *Client) ProjectToken(ctx context.Context, project, role string) (string
 	return made.Token, err
 }
 
+// Token is that of the session.
+func (c *Client) Token() string { return c.token }
+
 // As uses a token in place of a session; an empty one is nobody's.
 func (c *Client) As(token string) { c.token = token }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // TestReasons: the troubleshooting page says something of each reason of a condition, and each event. Reasons that only occur with channels
-// may be on their page instead.
+// may be on their page instead. Each reason of a claim is in the end-to-end test of Argo CD's health scripts.
 func TestReasons(t *testing.T) {
 	read := func(file string) string {
 		t.Helper()
@@ -20,6 +20,7 @@ func TestReasons(t *testing.T) {
 		return string(raw)
 	}
 	troubleshooting, channels := read("docs/troubleshooting.md"), read("docs/channels.md")
+	health := read("test/e2e/health_test.go")
 	known := headings([]byte(troubleshooting))
 	reasons := map[string]string{}
 	for file, pages := range map[string][]string{"apis/v1alpha1/conditions.go": {troubleshooting}, "apis/v1alpha1/channel.go": {troubleshooting, channels}} {
@@ -28,6 +29,9 @@ func TestReasons(t *testing.T) {
 				continue
 			}
 			reasons[name] = reason
+			if file == "apis/v1alpha1/conditions.go" && strings.HasPrefix(name, "Reason") && !strings.Contains(health, "v1alpha1."+name+":") {
+				t.Errorf("test/e2e/health_test.go doesn't say what %s means for a claim's health in Argo CD: add it to TestHealthOfEachReason", name)
+			}
 			if !known[strings.ToLower(reason)] && !strings.Contains(strings.Join(pages, ""), "`"+reason+"`") {
 				t.Errorf("docs/troubleshooting.md says nothing of %s: write a heading for it, or name it where nothing is to be done", reason)
 			}

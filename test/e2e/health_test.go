@@ -281,6 +281,15 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonInvalidChannel:           {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonInvalidInput:             {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonUpgradeFailed:            {claim.SpecAccepted, "False", degraded},
+		v1alpha1.ReasonClaimExists:              {v1alpha1.ConditionTenantBound, "False", healthy},
+		v1alpha1.ReasonTenantLeft:               {v1alpha1.ConditionTenantBound, "False", healthy},
+		v1alpha1.ReasonTenantGoes:               {v1alpha1.ConditionTenantBound, "False", progressing},
+		v1alpha1.ReasonWaitingForTenant:         {v1alpha1.ConditionTenantBound, "False", progressing},
+		v1alpha1.ReasonSeveralTenants:           {v1alpha1.ConditionTenantBound, "False", degraded},
+		v1alpha1.ReasonNameTaken:                {v1alpha1.ConditionTenantBound, "False", degraded},
+		v1alpha1.ReasonNotWritten:               {v1alpha1.ConditionTenantBound, "False", degraded},
+		v1alpha1.ReasonFieldsRemain:             {v1alpha1.ConditionTenantBound, "False", degraded},
+		v1alpha1.ReasonSecretTaken:              {v1alpha1.ConditionTenantBound, "False", degraded},
 	}
 	known := map[string]bool{}
 	for _, reason := range reasons(t) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 	"sigs.k8s.io/yaml"
@@ -265,7 +267,18 @@ spec:
   selector: {matchLabels: {app: nats}}
   template:
     metadata: {labels: {app: nats}}
-    spec: {containers: [{name: nats, image: "%s", args: [-js, -sd, /data], volumeMounts: [{name: data, mountPath: /data}]}], volumes: [{name: data, emptyDir: {}}]}
+    spec:
+      containers:
+        - name: nats
+          image: "%s"
+          args: [-js, -sd, /data, --tls, --tlscert=/tls/tls.crt, --tlskey=/tls/tls.key]
+          volumeMounts: [{name: data, mountPath: /data}, {name: tls, mountPath: /tls}]
+      volumes: [{name: data, emptyDir: {}}, {name: tls, secret: {secretName: nats}}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: nats, namespace: argo-events}
+data: {tls.crt: %s, tls.key: %s}
 ---
 apiVersion: v1
 kind: Service
@@ -312,7 +325,13 @@ func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Confi
 		t.Skip("THE WEBHOOK IS NOT TRIED: THAT TAKES THE INGRESS CONTROLLER OF THE EMBEDDED CLUSTER")
 	}
 	c.apply(ctx, t, fmt.Sprintf(stolen, c.host))
-	c.apply(ctx, t, fmt.Sprintf(bus, artifacts.NATSImage(), steps(), c.host))
+	// Argo Events takes any certificate, but no connection without TLS.
+	certificate, key, err := cert.GenerateSelfSignedCertKey("nats", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := base64.StdEncoding.EncodeToString
+	c.apply(ctx, t, fmt.Sprintf(bus, artifacts.NATSImage(), encode(certificate), encode(key), steps(), c.host))
 	authority, err := os.ReadFile(ingress.CA)
 	if err != nil {
 		t.Fatal(err)

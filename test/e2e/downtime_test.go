@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -243,12 +244,15 @@ func (d *downtime) synced(ctx context.Context, t *testing.T, began time.Time) {
 }
 
 func (d *downtime) values(ctx context.Context, t *testing.T) {
-	for _, workload := range []string{"server", "repoServer", "controller", "applicationSet"} {
-		d.large.live.Patch(ctx, t, map[string]any{"example.org/changed": "yes"}, "spec", "argocd", "values", workload, "podAnnotations")
+	changed := corev1.EnvVar{Name: "CHANGED_BY_THE_TEST", Value: "yes"}
+	for _, workload := range []string{"server", "repoServer", "controller"} {
+		d.large.live.Patch(ctx, t, []any{map[string]any{"name": changed.Name, "value": changed.Value}}, "spec", "argocd", "values", workload, "env")
 	}
-	d.rolled(ctx, t, "argocd-server", func(template corev1.PodTemplateSpec) bool {
-		return template.Annotations["example.org/changed"] == "yes"
-	})
+	for _, name := range []string{"argocd-server", "argocd-repo-server"} {
+		d.rolled(ctx, t, name, func(template corev1.PodTemplateSpec) bool {
+			return slices.Contains(template.Spec.Containers[0].Env, changed)
+		})
+	}
 }
 
 // rolled waits until a Deployment of Argo CD has a template, in all of its pods.

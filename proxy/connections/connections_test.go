@@ -176,6 +176,8 @@ func TestClusterConnections(t *testing.T) {
 		{"The controller was restarted.", statusOf(prod, 1) + requestsTo("203.0.113.7:6443", "200", 1), map[proxy.ConnectionKey]proxy.Connection{k: {Key: k, Connected: true}}},
 		{"Argo CD can't read it, and says why.", statusOf(prod, 0) + appWith("web", apps, prod, "Unknown"),
 			map[proxy.ConnectionKey]proxy.Connection{k: {Key: k, Message: `failed to get cluster info for "https://203.0.113.7:6443": error synchronizing cache state : the server has asked for the client to provide credentials`}}},
+		{"It was read since, and the metric is late.", statusOf(prod, 0) + requestsTo("203.0.113.7:6443", "200", 20), map[proxy.ConnectionKey]proxy.Connection{k: {Key: k}}},
+		{"The metric follows, without a request since.", statusOf(prod, 1) + requestsTo("203.0.113.7:6443", "200", 20), map[proxy.ConnectionKey]proxy.Connection{k: {Key: k, Connected: true}}},
 		{"Another cluster answers at the same host.", statusOf(prod, 1) + statusOf(prod+"/k8s/other", 1) + requestsTo("203.0.113.7:6443", "<error>", 9), map[proxy.ConnectionKey]proxy.Connection{k: {Key: k, Connected: true}}},
 	}
 	c.change(func() {

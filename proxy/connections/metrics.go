@@ -29,6 +29,9 @@ const (
 type requests struct {
 	// answered, refused (401), and failed before there was a response, or in the API server.
 	answered, refused, failed float64
+	// unread reports whether Argo CD had not read a cluster there by then. Argo CD's metric of that is up to half a minute older than its
+	// counts: that it changes says that the cluster was read, whether or not there were requests since.
+	unread bool
 }
 
 // since returns how many there were since an earlier count. A controller that was restarted counts from zero.
@@ -36,7 +39,7 @@ func (r requests) since(b requests) requests {
 	if r.answered < b.answered || r.refused < b.refused || r.failed < b.failed {
 		return r
 	}
-	return requests{r.answered - b.answered, r.refused - b.refused, r.failed - b.failed}
+	return requests{answered: r.answered - b.answered, refused: r.refused - b.refused, failed: r.failed - b.failed}
 }
 
 func (r requests) fail() bool { return r.refused+r.failed > 0 && r.answered == 0 }
@@ -128,9 +131,7 @@ func (m said) addCluster(p *poll, server string, value float64) {
 	}
 	if p.asked[proxy.ClusterKey(server)] {
 		m.status[strings.Clone(server)] = value == 1
-		if _, ok := m.requests[host]; !ok {
-			m.requests[host] = requests{}
-		}
+		m.requests[host] = requests{unread: m.requests[host].unread || value != 1}
 	}
 }
 
@@ -220,7 +221,7 @@ func (p *poll) setClusters(m said, before map[string]requests) {
 			p.set(k, false, "Argo CD's requests are answered with 401 Unauthorized: its credentials aren't accepted")
 		case m.hosts[host] == 1 && now.fail():
 			p.set(k, false, "Argo CD's requests get no answer, or one with a status of 500 and more")
-		case m.hosts[host] != 1 || now.answered > 0 || before == nil:
+		case m.hosts[host] != 1 || now.answered > 0 || before == nil || before[host].unread:
 			p.set(k, true, "")
 		default:
 			// There were no requests since.

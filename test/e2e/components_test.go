@@ -383,8 +383,12 @@ func (c *components) fails(ctx context.Context, t *testing.T, _ *envconf.Config)
 		}
 	}
 	scale(0)
-	s := c.await(ctx, t, "rollouts", v1alpha1.ComponentUnavailable)
-	if !s.IsReady() || s.Component("workflows").State != string(v1alpha1.ComponentReady) || s.Condition(claim.ComponentsReady).Reason != v1alpha1.ReasonWorkloadsUnavailable {
+	c.await(ctx, t, "rollouts", v1alpha1.ComponentUnavailable)
+	// Crossplane writes conditions after the other fields.
+	s := c.live.Await(ctx, t, time.Minute, "condition ComponentsReady is False", func(s *claim.State) bool {
+		return s.Condition(claim.ComponentsReady).Reason == v1alpha1.ReasonWorkloadsUnavailable
+	})
+	if !s.IsReady() || s.Component("workflows").State != string(v1alpha1.ComponentReady) {
 		t.Errorf("one component fails: %s, %v", s, s.Components)
 	}
 	scale(1)

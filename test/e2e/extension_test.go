@@ -76,7 +76,7 @@ func (e *extended) install(ctx context.Context, t *testing.T, _ *envconf.Config)
 	e.set(t, input)
 	createObject(ctx, t, e.composition)
 	e.awaitRevision(ctx, t, "extended", "1")
-	e.up = claim.Create(ctx, t, host, newClaim("extension").In(extensionNamespace).
+	e.up = claim.Create(ctx, t, host, newClaim("tabbed").In(extensionNamespace).
 		Set(e.composition.GetName(), "spec", "compositionRef", "name").
 		Set(e.host, "spec", "ingress", "host").Set(named("rollouts"), "spec", "components"))
 	return ctx

@@ -227,7 +227,7 @@ func (d *downtime) synced(ctx context.Context, t *testing.T, began time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	phase := ""
+	phase, message := "", ""
 	eventually.True(ctx, t, 5*time.Minute, "the sync in flight ends", func(ctx context.Context) (bool, string) {
 		app, err := apps.Get(ctx, d.name, metav1.GetOptions{})
 		if err != nil {
@@ -236,10 +236,11 @@ func (d *downtime) synced(ctx context.Context, t *testing.T, began time.Time) {
 		started, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "startedAt")
 		at, err := time.Parse(time.RFC3339, started)
 		phase, _, _ = unstructured.NestedString(app.Object, "status", "operationState", "phase")
+		message, _, _ = unstructured.NestedString(app.Object, "status", "operationState", "message")
 		return err == nil && !at.Before(began.Truncate(time.Second)) && phase != "Running", fmt.Sprint(started, " ", phase)
 	})
 	if phase != "Succeeded" {
-		t.Errorf("the sync in flight ended as %s", phase)
+		t.Errorf("the sync in flight ended as %s: %s", phase, message)
 	}
 }
 

@@ -88,7 +88,7 @@ func setValues(c part.Candidate, before error) error {
 	before = mistakes.Join(before, err2)
 	// Argo CD's URL follows from it, and the chart's own is an example.
 	c.ArgoCD.DropDefault("global", "domain")
-	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
+	d.ArgoCD.Values = argocd.WithHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
 	c.Given.ArgoCD = argoCDOf(d.ArgoCD, c.ArgoCD)
 	virtual := ofVCluster.Merged()
 	quota := values.At[values.Values](virtual, "policies", "resourceQuota", "quota")

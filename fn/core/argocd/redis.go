@@ -112,21 +112,33 @@ func redisPassword(g tenant.Given) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-//go:embed redis-ha.yaml
-var redisHAYAML string
+//go:embed ha.yaml
+var haYAML string
 
-var redisHADefaults = resource.FromYAML[values.Values](redisHAYAML)
+var haDefaults = resource.FromYAML[values.Values](haYAML)
 
-// WithRedisHA completes the values of an Argo CD whose redis has high availability.
-func WithRedisHA(v values.Values) values.Values {
-	if !redisHA(v) {
-		return v
+// eitherOr are the paths of values that take one form of several: the fields of two strategies, or of two handlers, don't go together.
+var eitherOr = [][]string{
+	{"server", "lifecycle", "preStop"}, {"repoServer", "lifecycle", "preStop"}, {"redis-ha", "haproxy", "lifecycle", "preStop"}, {"redis-ha", "haproxy", "deploymentStrategy"},
+}
+
+// several reports whether a workload has more than one replica.
+func several(v values.Values, workload string) bool {
+	return values.At[float64](v, workload, "replicas") > 1 || values.Enabled(v, false, workload, "autoscaling", "enabled")
+}
+
+// WithHA completes the values of an Argo CD of which something is there several times, so that what is replaced isn't missed.
+func WithHA(v values.Values) values.Values {
+	defaults := values.Merge(haDefaults)
+	for key, on := range map[string]bool{"redis-ha": redisHA(v), "server": several(v, "server"), "repoServer": several(v, "repoServer")} {
+		if !on {
+			delete(defaults, key)
+		}
 	}
-	defaults := values.Merge(redisHADefaults)
-	strategy := []string{"redis-ha", "haproxy", "deploymentStrategy"}
-	if _, set := values.Lookup(v, strategy...); set {
-		// The fields of two strategies don't go together.
-		unstructured.RemoveNestedField(defaults, strategy...)
+	for _, path := range eitherOr {
+		if _, set := values.Lookup(v, path...); set {
+			unstructured.RemoveNestedField(defaults, path...)
+		}
 	}
 	return values.Merge(defaults, v)
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// TestRedisHA: redis with high availability gets values of its own, and keeps those
-// that others have set.
-func TestRedisHA(t *testing.T) {
+// TestHA: what is there several times gets values of its own, and keeps those that others have set.
+func TestHA(t *testing.T) {
 	on := v1alpha1.PlanArgoCD{HA: true}
 	cases := map[string]struct {
 		reason string
@@ -26,10 +25,16 @@ func TestRedisHA(t *testing.T) {
 		"OfClaim": {"", v1alpha1.PlanArgoCD{}, values.Values{"redis-ha": values.Values{"enabled": true}}, map[string]any{"period": 3.}},
 		"OwnStrategy": {"Kubernetes refuses rollingUpdate with another type.", on,
 			values.Values{"redis-ha": values.Values{"haproxy": values.Values{"deploymentStrategy": values.Values{"type": "Recreate"}}}}, map[string]any{"rollingUpdate": nil, "type": "Recreate"}},
+		"OwnHandler": {"A handler of two kinds is refused by Kubernetes.", on, values.Values{"server": values.Values{"lifecycle": values.Values{"preStop": values.Values{"exec": values.Values{"command": []any{"sleep", "3"}}}}}},
+			map[string]any{"sleep": nil, "repoServer": 5.}},
+		"Drained":  {"", on, nil, map[string]any{"sleep": 10., "repoServer": 5.}},
+		"Alone":    {"A pod that is alone is missed in any case.", v1alpha1.PlanArgoCD{Server: v1alpha1.PlanWorkload{Replicas: 1}, RepoServer: v1alpha1.PlanWorkload{Replicas: 2}}, nil, map[string]any{"sleep": nil, "repoServer": 5., "": nil}},
+		"Scaled":   {"", v1alpha1.PlanArgoCD{}, values.Values{"server": values.Values{"autoscaling": values.Values{"enabled": true}}}, map[string]any{"sleep": 10., "repoServer": nil}},
 		"OwnProbe": {"", on, values.Values{"redis-ha": values.Values{"redis": values.Values{"readinessProbe": values.Values{"periodSeconds": 9.}}}}, map[string]any{"period": 9., "type": "RollingUpdate"}},
 	}
 	paths := map[string][]string{
 		"": {"redis-ha"}, "rollingUpdate": {"redis-ha", "haproxy", "deploymentStrategy", "rollingUpdate"}, "type": {"redis-ha", "haproxy", "deploymentStrategy", "type"},
+		"sleep": {"server", "lifecycle", "preStop", "sleep", "seconds"}, "repoServer": {"repoServer", "lifecycle", "preStop", "sleep", "seconds"},
 		"metrics": {"redis-ha", "haproxy", "metrics", "enabled"}, "period": {"redis-ha", "redis", "readinessProbe", "periodSeconds"},
 	}
 	for name, tc := range cases {

@@ -459,6 +459,53 @@ func TestHealthOfApplications(t *testing.T) {
 	}
 }
 
+// TestHealthOfChangedApplications asks about an Application whose version has been changed: what it says of the version before counts for nothing, since
+// sync waves wait for it.
+func TestHealthOfChangedApplications(t *testing.T) {
+	settings := argocd.NewSettings(t, hostSettings)
+	source := func(version string) map[string]any {
+		return map[string]any{"repoURL": "https://git.example.org/platform.git", "path": "packages", "targetRevision": version}
+	}
+	compared := func(version, status string) map[string]any {
+		return map[string]any{"status": status, "comparedTo": map[string]any{"source": source(version), "destination": map[string]any{"name": "cell-1"}}}
+	}
+	operation := func(version, phase string) map[string]any {
+		return map[string]any{"phase": phase, "message": "what it did", "syncResult": map[string]any{"source": source(version), "revision": "c0ffee"}}
+	}
+	cases := map[string]struct {
+		reason          string
+		sync, operation map[string]any
+		want, message   string
+	}{
+		"New":           {"Nobody has looked at it.", nil, nil, "Progressing", "compare it"},
+		"NotCompared":   {"Argo CD hasn't looked since the change.", compared("v1", "Synced"), operation("v1", "Succeeded"), "Progressing", "compare it"},
+		"NotSynced":     {"The last sync was of the version before.", compared("v2", "OutOfSync"), operation("v1", "Succeeded"), "Progressing", "isn't synced"},
+		"IsSynced":      {"Hooks come after everything is synced.", compared("v2", "Synced"), operation("v2", "Running"), "Progressing", "what it did"},
+		"Failed":        {"A hook has failed: what is there may be healthy.", compared("v2", "Synced"), operation("v2", "Failed"), "Degraded", "what it did"},
+		"FailedBefore":  {"The version before failed, and this one is to be synced.", compared("v2", "OutOfSync"), operation("v1", "Failed"), "Progressing", "isn't synced"},
+		"Done":          {"This version is what runs.", compared("v2", "Synced"), operation("v2", "Succeeded"), "Healthy", ""},
+		"NothingToDo":   {"Both versions have the same manifests.", compared("v2", "Synced"), operation("v1", "Succeeded"), "Healthy", ""},
+		"LeftSomething": {"What this version no longer has isn't pruned.", compared("v2", "OutOfSync"), operation("v2", "Succeeded"), "Healthy", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": "packages"},
+				"spec": map[string]any{"source": source("v2")}, "status": map[string]any{"health": map[string]any{"status": "Healthy"}},
+			}}
+			for field, value := range map[string]map[string]any{"sync": tc.sync, "operationState": tc.operation} {
+				if value != nil {
+					set(t, o, value, "status", field)
+				}
+			}
+			if got, message := settings.Health(t.Context(), t, o); got != tc.want || !strings.Contains(message, tc.message) {
+				t.Errorf("\n%s\nwant %s with %q, got %s: %s", tc.reason, tc.want, tc.message, got, message)
+			}
+		})
+	}
+}
+
 // TestActionsOnTheHost asks for the actions that Argo CD offers, and does them.
 func TestActionsOnTheHost(t *testing.T) {
 	settings := argocd.NewSettings(t, hostSettings)
@@ -565,6 +612,25 @@ func TestHealthOfPackages(t *testing.T) {
 					t.Errorf("\n%s\nwant %s: %q, got %s: %q", tc.reason, tc.status, tc.message, status, message)
 				}
 			})
+		}
+	}
+}
+
+// TestHealthOfUpgradedPackages asks about a package whose version has been changed a moment ago: its conditions are about the one before.
+func TestHealthOfUpgradedPackages(t *testing.T) {
+	settings := argocd.NewSettings(t, hostSettings)
+	const source = "xpkg.crossplane.io/virtual-argocd/virtual-argocd:"
+	for installed, want := range map[string]string{"v0.3.0": "Progressing", "v0.4.0": "Healthy"} {
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "pkg.crossplane.io/v1", "kind": "Function", "metadata": map[string]any{"name": "virtual-argocd"},
+			"spec": map[string]any{"package": source + "v0.4.0"}, "status": map[string]any{"currentIdentifier": source + installed},
+		}}
+		for _, condition := range []string{"Installed", "Healthy"} {
+			say(t, o, condition, "True", "Because", "")
+			since(t, o, condition, time.Now().Add(-time.Hour))
+		}
+		if got, message := settings.Health(t.Context(), t, o); got != want || want == "Progressing" && !strings.Contains(message, source+"v0.4.0") {
+			t.Errorf("installed is %s: want %s, got %s: %s", installed, want, got, message)
 		}
 	}
 }

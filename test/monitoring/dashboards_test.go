@@ -64,7 +64,7 @@ type panel struct {
 
 // chosen puts values in place of variables: those of testdata/fleet.yaml's broken tenant.
 var chosen = strings.NewReplacer("$__rate_interval", "5m", "$__range_s", "3600", "$__range", "1h",
-	"$claim_namespace", "acme", "$claim", "shop", "$namespace", "vargo-shop-x1", "$plan", ".*", "$channel", ".*", "$version", ".*")
+	"$claim_namespace", "acme", "$claim", "shop", "$namespace", "vargo-shop-x1", "$plan", ".*", "$channel", ".*", "$version", ".*", "$cell", ".*")
 
 // TestDashboards holds the dashboards to what Grafana's linter, which TestDashboardLinter runs, doesn't ask, or not of panels of every
 // type.
@@ -113,7 +113,7 @@ func TestDashboards(t *testing.T) {
 func readDashboards(t *testing.T) []*dashboard {
 	t.Helper()
 	var out []*dashboard
-	for _, name := range []string{"fleet", "tenant"} {
+	for _, name := range []string{"fleet", "tenant", "cells"} {
 		raw, err := os.ReadFile(filepath.Join(examples, "dashboards", name+".json"))
 		if err != nil {
 			t.Fatal(err)

@@ -58,6 +58,11 @@ var exported = map[string]string{
 	"kube_pod_status_phase":                            "kube-state-metrics 2.19.1, internal/store/pod.go",
 	"kube_pod_status_unschedulable":                    "kube-state-metrics 2.19.1, internal/store/pod.go",
 	"kube_resourcequota":                               "kube-state-metrics 2.19.1, internal/store/resourcequota.go",
+	"kube_pod_container_resource_requests":             "kube-state-metrics 2.19.1, internal/store/pod.go",
+	"kube_node_status_allocatable":                     "kube-state-metrics 2.19.1, internal/store/node.go",
+	"kube_node_spec_unschedulable":                     "kube-state-metrics 2.19.1, internal/store/node.go",
+
+	"kube_persistentvolumeclaim_resource_requests_storage_bytes": "kube-state-metrics 2.19.1, internal/store/persistentvolumeclaim.go",
 
 	"container_cpu_usage_seconds_total":  "the kubelet's cAdvisor",
 	"container_memory_working_set_bytes": "the kubelet's cAdvisor",

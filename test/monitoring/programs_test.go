@@ -28,34 +28,38 @@ import (
 
 // The tests in this file run programs that take minutes to build: see `make test-monitoring`, which `make e2e-full` includes.
 
-// TestPromtool runs promtool on the rules, the scrape configurations and testdata/rules.yaml.
+// TestPromtool runs promtool on the rules, the scrape configurations and the tests in testdata, of a cell and of what is above all cells.
 func TestPromtool(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	rule := map[string]any{}
-	readStrict(t, filepath.Join(examples, "rules.yaml"), &rule)
-	write(t, filepath.Join(dir, "rules-spec.yaml"), rule["spec"])
-	tests, err := os.ReadFile(filepath.Join("testdata", "rules.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "rules.yaml"), tests, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	scrapes, err := filepath.Abs(filepath.Join(examples, "scrape-configs.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "prometheus.yaml"), map[string]any{"rule_files": []string{"rules-spec.yaml"}, "scrape_config_files": []string{scrapes}})
-	for name, args := range map[string][]string{
-		"Rules":         {"check", "rules", "--lint=all", "--lint-fatal", "rules-spec.yaml"},
-		"Configuration": {"check", "config", "--lint=all", "--lint-fatal", "prometheus.yaml"},
-		"Tests":         {"test", "rules", "rules.yaml"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, dir, "promtool", args...)
-		})
+	// The file with the token for cells isn't there.
+	syntax := map[string][]string{cellsExamples: {"--syntax-only"}}
+	for folder, file := range map[string]string{examples: "rules.yaml", cellsExamples: "cells.yaml"} {
+		dir := t.TempDir()
+		rule := map[string]any{}
+		readStrict(t, filepath.Join(folder, "rules.yaml"), &rule)
+		write(t, filepath.Join(dir, "rules-spec.yaml"), rule["spec"])
+		tests, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), tests, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		scrapes, err := filepath.Abs(filepath.Join(folder, "scrape-configs.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "prometheus.yaml"), map[string]any{"rule_files": []string{"rules-spec.yaml"}, "scrape_config_files": []string{scrapes}})
+		for name, args := range map[string][]string{
+			"Rules":         {"check", "rules", "--lint=all", "--lint-fatal", "rules-spec.yaml"},
+			"Configuration": slices.Concat([]string{"check", "config"}, syntax[folder], []string{"--lint=all", "--lint-fatal", "prometheus.yaml"}),
+			"Tests":         {"test", "rules", file},
+		} {
+			t.Run(file+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				run(t, dir, "promtool", args...)
+			})
+		}
 	}
 }
 

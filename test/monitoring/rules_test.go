@@ -57,9 +57,12 @@ type exprTest struct {
 // it fires its summary names customers.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	groups := readRules(t)
-	file := readRuleTests(t)
+	tryRules(t, readRules(t), readRuleTests(t), namesCustomer)
+}
 
+// tryRules runs promtool's tests of rules, and looks at each alert that fires.
+func tryRules(t *testing.T, groups []rulefmt.RuleGroup, file ruleTests, look func(*testing.T, *alert)) {
+	t.Helper()
 	var order []string
 	for _, g := range groups {
 		order = append(order, g.Name)
@@ -103,7 +106,7 @@ func TestRules(t *testing.T) {
 					continue
 				}
 				for _, a := range p.firing(name) {
-					namesCustomer(t, a)
+					look(t, a)
 				}
 				switch {
 				case len(want) > 0:
@@ -146,14 +149,7 @@ var nameless = []string{"VirtualArgoCDNotSeen", "VirtualArgoCDChannelLarge", "Vi
 // namesCustomer holds an alert to naming the customer that it is about, in its summary, and to telling what to do.
 func namesCustomer(t *testing.T, a *alert) {
 	t.Helper()
-	for _, name := range []string{"summary", "description", "runbook"} {
-		if text := a.annotations[name]; text == "" || strings.Contains(text, "<no value>") {
-			t.Errorf("%s: annotation %s is %q", a.rule, name, text)
-		}
-	}
-	if address := a.annotations["runbook_url"]; strings.Contains(address, "<no value>") || strings.HasSuffix(address, "#") {
-		t.Errorf("%s: annotation runbook_url is %q", a.rule, address)
-	}
+	tells(t, a)
 	// Those that are about a whole fleet name some, by a query. Claims are called shop, main or c, and a channel stable.
 	named := []string{"acme/shop", "globex/main", "t0/c", "channel stable"}
 	if l := a.labels.Get("claim"); l != "" {
@@ -165,6 +161,19 @@ func namesCustomer(t *testing.T, a *alert) {
 	}
 	if strings.Contains(summary, "globex") && a.labels.Get("channel") == "stable" {
 		t.Errorf("%s: %q names a customer of another channel or revision", a.rule, summary)
+	}
+}
+
+// tells holds an alert to saying what is wrong and what to do.
+func tells(t *testing.T, a *alert) {
+	t.Helper()
+	for _, name := range []string{"summary", "description", "runbook"} {
+		if text := a.annotations[name]; text == "" || strings.Contains(text, "<no value>") {
+			t.Errorf("%s: annotation %s is %q", a.rule, name, text)
+		}
+	}
+	if address := a.annotations["runbook_url"]; strings.Contains(address, "<no value>") || strings.HasSuffix(address, "#") {
+		t.Errorf("%s: annotation runbook_url is %q", a.rule, address)
 	}
 }
 

@@ -57,6 +57,7 @@ func end(cfg Config) error {
 	return errors.Join(
 		disconnect(AddressesOf(r.Index)),
 		closeUpstream(r),
+		stopForwarding(r),
 		lowerInotify(cfg, r),
 		groups.remove(cfg.id()),
 	)

@@ -466,9 +466,14 @@ func TestHealthOfChangedApplications(t *testing.T) {
 	source := func(version string) map[string]any {
 		return map[string]any{"repoURL": "https://git.example.org/platform.git", "path": "packages", "targetRevision": version}
 	}
-	compared := func(version, status string) map[string]any {
-		return map[string]any{"status": status, "comparedTo": map[string]any{"source": source(version), "destination": map[string]any{"name": "cell-1"}}}
+	at := func(cell string) map[string]any {
+		return map[string]any{"name": cell, "namespace": "crossplane-system"}
 	}
+	compared := func(version, status string) map[string]any {
+		return map[string]any{"status": status, "comparedTo": map[string]any{"source": source(version), "destination": at("cell-1")}}
+	}
+	elsewhere := compared("v2", "Synced")
+	elsewhere["comparedTo"].(map[string]any)["destination"] = at("cell-2") //nolint:forcetypeassert // It was made above.
 	operation := func(version, phase string) map[string]any {
 		return map[string]any{"phase": phase, "message": "what it did", "syncResult": map[string]any{"source": source(version), "revision": "c0ffee"}}
 	}
@@ -479,6 +484,7 @@ func TestHealthOfChangedApplications(t *testing.T) {
 	}{
 		"New":           {"Nobody has looked at it.", nil, nil, "Progressing", "compare it"},
 		"NotCompared":   {"Argo CD hasn't looked since the change.", compared("v1", "Synced"), operation("v1", "Succeeded"), "Progressing", "compare it"},
+		"Elsewhere":     {"It is to be in another cluster now.", elsewhere, operation("v2", "Succeeded"), "Progressing", "compare it"},
 		"NotSynced":     {"The last sync was of the version before.", compared("v2", "OutOfSync"), operation("v1", "Succeeded"), "Progressing", "isn't synced"},
 		"IsSynced":      {"Hooks come after everything is synced.", compared("v2", "Synced"), operation("v2", "Running"), "Progressing", "what it did"},
 		"Failed":        {"A hook has failed: what is there may be healthy.", compared("v2", "Synced"), operation("v2", "Failed"), "Degraded", "what it did"},
@@ -492,7 +498,7 @@ func TestHealthOfChangedApplications(t *testing.T) {
 			t.Parallel()
 			o := &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": "packages"},
-				"spec": map[string]any{"source": source("v2")}, "status": map[string]any{"health": map[string]any{"status": "Healthy"}},
+				"spec": map[string]any{"source": source("v2"), "destination": at("cell-1")}, "status": map[string]any{"health": map[string]any{"status": "Healthy"}},
 			}}
 			for field, value := range map[string]map[string]any{"sync": tc.sync, "operationState": tc.operation} {
 				if value != nil {

@@ -65,6 +65,9 @@ const (
 	// ConditionTenantBound is True when a VirtualArgoCD of group m.virtualargocd.io has its
 	// tenant, the composite resource, and alone writes to it. Claims don't have it.
 	ConditionTenantBound = "TenantBound"
+	// ConditionPoolFull is True when a pool has as many spares to be taken as its spec says. Only
+	// pools have it.
+	ConditionPoolFull = "PoolFull"
 )
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
@@ -86,6 +89,9 @@ const (
 	// EventUpdateTaken: the tenant begins to update to it.
 	EventUpdateTaken = "UpdateTaken"
 )
+
+// EventSpareTaken is the reason of the event of a pool of which a spare was taken. The message says who has it.
+const EventSpareTaken = "SpareTaken"
 
 // EventExpires is the reason of the event a day before the time ends that a plan gives a tenant.
 const EventExpires = "Expires"
@@ -258,8 +264,12 @@ const (
 	ReasonTenantGoes = "TenantGoes"
 	// ReasonWaitingForTenant: the composite resource doesn't exist yet (False, only TenantBound).
 	ReasonWaitingForTenant = "WaitingForTenant"
+	// ReasonTakingSpare: a tenant of a pool is being taken over (False, only TenantBound).
+	ReasonTakingSpare = "TakingSpare"
+	// ReasonFilling: spares are being made (False, only PoolFull).
+	ReasonFilling = "Filling"
 	// ReasonNotWritten: provider-kubernetes can't write or read the composite resource (False,
-	// only TenantBound). The message has its words.
+	// only TenantBound and PoolFull). The message has its words.
 	ReasonNotWritten = "NotWritten"
 	// ReasonFieldsRemain: the tenant still has fields of its former claim that were removed from
 	// the spec since then (False, only TenantBound). The message names them.

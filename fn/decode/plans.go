@@ -40,6 +40,14 @@ func chosenPlan(req *fnv1.RunFunctionRequest, g tenant.Given) (plan.Plan, error)
 	return Plan(found)
 }
 
+// PlanOf returns the plan that a new claim of a namespace gets which asks for a plan; "" for none. The error is that of a claim that can't have
+// it. See RequirePlan.
+func PlanOf(req *fnv1.RunFunctionRequest, namespace, asked string) (plan.Plan, error) {
+	g := tenant.Given{Claim: tenant.Claim{Namespace: namespace}}
+	g.Spec.Plan = asked
+	return chosenPlan(req, g)
+}
+
 // Plan decodes a plan, whose mistakes are named in its error. Without one, it returns the
 // built-in plan.
 func Plan(s wire.Struct) (plan.Plan, error) {

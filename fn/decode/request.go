@@ -26,6 +26,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
+	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -90,7 +91,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	g := tenant.Given{
 		XRName: o.XR.String("metadata", "name"), Before: o.ValuesInUse(), Was: o.Accepted(), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
-		Kept: o.Kept(), Now: o.Now, Created: o.XR.Created(), Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
+		Kept: o.Kept(), Now: o.Now, Created: spare.Created(o.XR), Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
 		Restored: restored(o.Composed[tenant.RestoreRecord].Get("data")), BackupNow: o.XR.String("metadata", "annotations", v1alpha1.AnnotationBackup),
 	}
 	if key, known := argocd.DeployedAccounts(o); known {

@@ -74,17 +74,22 @@ func Require(rsp *fnv1.RunFunctionResponse, asked tenant.Given, err error, used 
 
 // requirePlan requires the plan that is asked for, and all plans if the claim can't have that.
 func requirePlan(s wire.Selectors, asked tenant.Given, err error) {
-	name := cmp.Or(asked.Spec.Plan, plan.Default)
-	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return
-	}
-	s.Named(requiredPlan+name, v1alpha1.APIVersion, v1alpha1.PlanKind, "", name)
-	if asked.Spec.Plan == "" {
-		s.Labelled(requiredDefault, v1alpha1.APIVersion, v1alpha1.PlanKind, "", map[string]string{v1alpha1.LabelDefaultPlan: "true"})
-	}
-	if errors.As(err, &unknownPlan{}) {
+	if RequirePlan(s, asked.Spec.Plan) && errors.As(err, &unknownPlan{}) {
 		s.Labelled(requiredPlans, v1alpha1.APIVersion, v1alpha1.PlanKind, "", nil)
 	}
+}
+
+// RequirePlan requires what PlanOf reads, and reports whether what is asked for may be the name of a plan.
+func RequirePlan(s wire.Selectors, asked string) bool {
+	name := cmp.Or(asked, plan.Default)
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return false
+	}
+	s.Named(requiredPlan+name, v1alpha1.APIVersion, v1alpha1.PlanKind, "", name)
+	if asked == "" {
+		s.Labelled(requiredDefault, v1alpha1.APIVersion, v1alpha1.PlanKind, "", map[string]string{v1alpha1.LabelDefaultPlan: "true"})
+	}
+	return true
 }
 
 // requireChannel requires a tenant's channel and its revisions, the tenant's assignment, and all channels

@@ -50,7 +50,7 @@ func compose(desired map[string]*fnv1.Resource, f front, b bound, secret *corev1
 		return nil
 	}
 	if b.composed {
-		if err := add(tenant.FrontTenant, object(f, b), b.xr.Condition("Ready").True()); err != nil {
+		if err := add(f.at, object(f, b), b.xr.Condition("Ready").True()); err != nil {
 			return err
 		}
 	}
@@ -80,11 +80,22 @@ func object(f front, b bound) resource.Object {
 		},
 	}
 	o.Namespace = f.self.Namespace
-	if !b.writes {
+	switch {
+	case b.writes:
+	case b.taking:
+		o.Spec.ManagementPolicies = takes
+	default:
 		o.Spec.ManagementPolicies = common.ManagementPolicies{common.ManagementActionObserve}
 	}
 	metadata := map[string]any{"name": b.name, "labels": f.labels()}
-	if annotations := passedOn(f.xr.Texts("metadata", "annotations")); len(annotations) > 0 {
+	annotations := passedOn(f.xr.Texts("metadata", "annotations"))
+	switch at := f.xr.String("metadata", "creationTimestamp"); {
+	case b.taking && !b.writes:
+		metadata["ownerReferences"] = b.owners
+	case at != "" && strings.HasPrefix(f.at, tenant.FrontSparePrefix):
+		annotations[v1alpha1.AnnotationClaimedAt] = at
+	}
+	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
 	}
 	spec := f.spec()
@@ -121,13 +132,16 @@ func (f front) labels() map[string]any {
 	return labels
 }
 
+// notTheirs are labels and annotations that mean something only where the platform has written them.
+var notTheirs = []string{v1alpha1.AnnotationLeave, v1alpha1.AnnotationClaimedAt, v1alpha1.LabelSpare, v1alpha1.LabelPool, v1alpha1.LabelPoolPlan, v1alpha1.LabelPoolDigest}
+
 // passedOn returns labels or annotations without those of Kubernetes and of Crossplane, which mean the object that has them, and of Argo
 // CD, which would take the composite resource for one of its Application.
 func passedOn(all map[string]string) map[string]any {
 	out := map[string]any{}
 	for key, value := range all {
 		domain, _, _ := strings.Cut(key, "/")
-		if key == v1alpha1.AnnotationLeave || slices.ContainsFunc([]string{"kubernetes.io", "k8s.io", "crossplane.io", "argoproj.io"}, func(of string) bool {
+		if slices.Contains(notTheirs, key) || slices.ContainsFunc([]string{"kubernetes.io", "k8s.io", "crossplane.io", "argoproj.io"}, func(of string) bool {
 			return domain == of || strings.HasSuffix(domain, "."+of)
 		}) {
 			continue

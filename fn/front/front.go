@@ -20,6 +20,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/pages"
@@ -62,9 +63,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 		return nil
 	}
 	f.tenants = found
-	name := f.nameOfTenant()
-	s.Named(requiredTenant+name, f.behind.APIVersion, f.behind.Kind, "", name)
-	b, read := choose(req, s, f, name)
+	b, read := bind(req, s, &f)
 	if !read {
 		return nil
 	}
@@ -77,6 +76,10 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 		response.Fatal(rsp, err)
 		return err
 	}
+	if b.taking {
+		// Somebody else may be taking the same.
+		rest = min(rest, looksAgainIn)
+	}
 	rsp.GetMeta().Ttl = durationpb.New(rest)
 	return report(rsp, f, b, desired)
 }
@@ -88,8 +91,9 @@ type front struct {
 	self tenant.Claim
 	// behind are API version and kind of composite resources, and claimed the API version of claims.
 	behind struct{ APIVersion, Kind string }
-	// object is the composed Object, as observed.
+	// object is the composed Object, as observed, and at its name in the composition.
 	object wire.Composed
+	at     string
 	// tenants are the composite resources with the labels of this front.
 	tenants []wire.Struct
 	// secretsIn is the namespace of the composite resources' connection Secrets.
@@ -113,14 +117,13 @@ func read(req *fnv1.RunFunctionRequest) (front, error) {
 		return f, err
 	}
 	f.secretsIn = tenant.WithDefaults(in).ConnectionSecretNamespace
-	f.object = wire.Composed{Struct: wire.Of(f.composed[tenant.FrontTenant].GetResource())}
 	return f, nil
 }
 
 // nameOfTenant returns the name of the front's composite resource. It stays that of the Object; before there is one, it is that of the only
 // composite resource that is the front's or its claim's.
 func (f front) nameOfTenant() string {
-	if name := f.object.String(append(manifestPath(), "metadata", "name")...); name != "" {
+	if name := nameIn(f.object); name != "" {
 		return name
 	}
 	if own := f.own(); len(own) == 1 {
@@ -160,8 +163,50 @@ type bound struct {
 	xr wire.Struct
 	// composed reports whether the Object is composed, and writes whether that writes to the composite resource.
 	composed, writes bool
+	// taking reports whether it is a spare, which the front is taking and doesn't have for good yet, and lost whether the front can't have the
+	// spare that it was taking.
+	taking, lost bool
+	// owners are the owners of that spare, as it is observed.
+	owners []any
 	// problem is why the condition TenantBound doesn't hold; no reason for none.
 	problem condition.Condition
+}
+
+// bind chooses the composite resource of a front, and decides about it. It reports whether what that needs was read, and requires it.
+func bind(req *fnv1.RunFunctionRequest, s wire.Selectors, f *front) (bound, bool) {
+	for _, f.at = range f.objects() {
+		f.object = f.observed(f.at)
+		b, read := named(req, s, *f, f.nameOfTenant())
+		if !read || !b.lost {
+			return b, read
+		}
+		// That Object goes, and leaves the spare alone.
+	}
+	f.at, f.object = tenant.FrontTenant, wire.Composed{}
+	name, read := f.spare(req, s)
+	if !read {
+		return bound{}, false
+	}
+	if name == "" {
+		if own := f.own(); len(own) == 1 && (ownedByPool(own[0]) || own[0].Has("metadata", "annotations", v1alpha1.AnnotationClaimedAt)) {
+			f.at = tenant.FrontSparePrefix + f.nameOfTenant()
+		}
+		return named(req, s, *f, f.nameOfTenant())
+	}
+	f.at = tenant.FrontSparePrefix + name
+	b, read := named(req, s, *f, name)
+	if b.lost {
+		// Somebody was faster, between two looks at the cluster.
+		b.taking = true
+		b.problem = condition.Of(v1alpha1.ConditionTenantBound).No(v1alpha1.ReasonTakingSpare, "The spare "+name+" was taken by somebody else just now: another one is chosen", "")
+	}
+	return b, read
+}
+
+// named decides about the composite resource with a name.
+func named(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string) (bound, bool) {
+	s.Named(requiredTenant+name, f.behind.APIVersion, f.behind.Kind, "", name)
+	return choose(req, s, f, name)
 }
 
 // choose decides about the composite resource with a name, and reports whether what that needs was read. It requires that. Two never write to
@@ -183,7 +228,14 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 		names = append(names, xr.String("metadata", "name"))
 	}
 	slices.Sort(names)
-	switch {
+	switch wasSpare := strings.HasPrefix(f.at, tenant.FrontSparePrefix); {
+	case wasSpare && spare.Is(b.xr):
+		b.composed, b.taking, b.owners, b.xr = true, true, b.xr.Value("metadata", "ownerReferences").GetListValue().AsSlice(), wire.Struct{}
+		b.problem = is.No(v1alpha1.ReasonTakingSpare, fmt.Sprintf("%s %s of a pool becomes the tenant of %s", f.behind.Kind, name, f.who()), condition.Said(f.object))
+		return b, true
+	case wasSpare && of != f.self && !bindsAlready(f.object):
+		b.lost = true
+		return b, true
 	case !existed && len(own) > 1:
 		b.problem = is.No(v1alpha1.ReasonSeveralTenants, fmt.Sprintf("%s are all of %s: nothing is composed, because only one of them can be the tenant: have the platform delete the other, or its label %s",
 			strings.Join(names, " and "), f.who(), labelClaimName), "")
@@ -214,6 +266,11 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 		}
 	}
 	b.composed, b.writes = true, true
+	if ownedByPool(b.xr) {
+		b.taking, b.xr = true, wire.Struct{}
+		b.problem = is.No(v1alpha1.ReasonTakingSpare, fmt.Sprintf("%s %s of a pool becomes the tenant of %s", f.behind.Kind, name, f.who()), condition.Said(f.object))
+		return b, true
+	}
 	if names = slices.DeleteFunc(names, func(n string) bool { return n == name }); len(names) > 0 {
 		b.problem = is.No(v1alpha1.ReasonSeveralTenants, fmt.Sprintf("This %s has tenant %s, and of the same namespace and name are %s, too: have the platform delete what nobody needs", f.self.Kind, name, strings.Join(names, " and ")), "")
 	} else {
@@ -283,8 +340,15 @@ func fieldsOf(o wire.Struct) map[string]any {
 // report writes the status of the tenant, and its conditions, into those of the front.
 func report(rsp *fnv1.RunFunctionResponse, f front, b bound, desired map[string]*fnv1.Resource) error {
 	status := v1alpha1.Status{}
+	if f.stale(b) {
+		b.xr = wire.Struct{}
+	}
 	// What is malformed is taken as absent: Crossplane's own part has other types.
 	_ = b.xr.Get("status").Into(&status)
+	if strings.HasPrefix(f.at, tenant.FrontSparePrefix) {
+		// The spare was ready before the front existed.
+		status.ReadyAt = f.readyAt()
+	}
 	status.Phase = cmp.Or(status.Phase, v1alpha1.PhasePending)
 	is := b.problem
 	if is.Reason == "" {
@@ -320,7 +384,7 @@ func report(rsp *fnv1.RunFunctionResponse, f front, b bound, desired map[string]
 // event tells that the condition TenantBound has changed. Crossplane puts the events of the tenant on the front by itself, as on a claim.
 func event(rsp *fnv1.RunFunctionResponse, is condition.Condition) {
 	switch is.Reason {
-	case v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForTenant, v1alpha1.ReasonTenantGoes, v1alpha1.ReasonTenantLeft:
+	case v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForTenant, v1alpha1.ReasonTakingSpare, v1alpha1.ReasonTenantGoes, v1alpha1.ReasonTenantLeft:
 		response.Normal(rsp, is.Message).WithReason(is.Reason).TargetComposite()
 	default:
 		response.Warning(rsp, errors.New(is.Message)).WithReason(is.Reason).TargetComposite()

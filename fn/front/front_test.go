@@ -164,8 +164,8 @@ func TestTenantOfAFront(t *testing.T) {
 func TestManifestOfAFront(t *testing.T) {
 	e := newFront(t, `{"plan":"small","components":[{"name":"a"}],"compositionRef":{"name":"europe"},"compositionRevisionRef":{"name":"europe-1"},"writeConnectionSecretToRef":{"name":"s"},
 		"crossplane":{"compositionRef":{"name":"virtual-argocd-front"},"resourceRefs":[{"kind":"Object","name":"a"}]},"resourceRefs":[{"name":"b"}],"claimRef":{"namespace":"others"}}`,
-		`,"labels":{"team":"a","crossplane.io/composite":"a","argocd.argoproj.io/instance":"a","app.kubernetes.io/name":"a"},
-		"annotations":{"virtualargocd.io/backup":"now","virtualargocd.io/leave-tenant":"false","kubectl.kubernetes.io/last-applied-configuration":"{}","argocd.argoproj.io/tracking-id":"a","usage.crossplane.io/a":"b"}`)
+		`,"labels":{"team":"a","virtualargocd.io/spare":"true","virtualargocd.io/pool":"p","virtualargocd.io/pool-plan":"small","virtualargocd.io/pool-plan-digest":"1","crossplane.io/composite":"a","argocd.argoproj.io/instance":"a","app.kubernetes.io/name":"a"},
+		"annotations":{"virtualargocd.io/backup":"now","virtualargocd.io/leave-tenant":"false","virtualargocd.io/claimed-at":"2099-01-01T00:00:00Z","kubectl.kubernetes.io/last-applied-configuration":"{}","argocd.argoproj.io/tracking-id":"a","usage.crossplane.io/a":"b"}`)
 	e.Reconcile()
 	want := fmt.Sprintf(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":%q,
 		"labels":{"team":"a","crossplane.io/claim-namespace":"team","crossplane.io/claim-name":"a"},"annotations":{"virtualargocd.io/backup":"now"}},

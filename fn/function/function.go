@@ -21,6 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/front"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/plans"
+	"github.com/virtual-argocd/virtual-argocd/fn/pool"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -42,7 +43,7 @@ const (
 
 // Function composes one tenant from one VirtualArgoCD, and what a channel tells its tenants
 // from one XArgoCDChannel. It checks one XArgoCDPlan. For one namespaced VirtualArgoCD, it
-// composes the composite resource behind it.
+// composes the composite resource behind it, and for one XArgoCDPool those that nobody has yet.
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
@@ -76,6 +77,8 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 		refused = answer(req, rsp, channel.RequiredRecords, func(rest time.Duration) error { return channel.Answer(req, rsp, rest, now) })
 	case v1alpha1.PlanKind:
 		refused = answer(req, rsp, plans.RequiredDefaults, func(rest time.Duration) error { return plans.Answer(req, rsp, rest) })
+	case v1alpha1.PoolKind:
+		refused = answer(req, rsp, pool.RequiredPlan, func(rest time.Duration) error { return pool.Answer(req, rsp, rest) })
 	case v1alpha1.ClaimKind:
 		refused = answer(req, rsp, front.RequiredTenants, func(rest time.Duration) error { return front.Answer(req, rsp, rest) })
 	default:

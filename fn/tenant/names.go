@@ -327,7 +327,9 @@ const (
 
 	// FrontTenant is the Object with the composite resource behind a namespaced VirtualArgoCD, FrontSecretPrefix the prefix of the
 	// Secret with its connection details, and FrontClaim the Usage of a claim that has the tenant.
-	FrontTenant       = "tenant"
+	FrontTenant = "tenant"
+	// FrontSparePrefix is the prefix of that Object where the composite resource was a spare, whose name follows.
+	FrontSparePrefix  = "spare-"
 	FrontClaim        = "claim"
 	FrontSecretPrefix = "connection-"
 )

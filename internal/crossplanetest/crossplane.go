@@ -95,7 +95,7 @@ func (e *Engine) Reconcile() *fnv1.RunFunctionResponse {
 		return rsp
 	}
 	xr := e.XR()
-	if xr.GetFields()["kind"].GetStringValue() != v1alpha1.ChannelKind {
+	if kind := xr.GetFields()["kind"].GetStringValue(); kind != v1alpha1.ChannelKind && kind != v1alpha1.PoolKind {
 		CheckReady(e.T, rsp)
 	}
 	SetReady(xr, rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE, e.Now())

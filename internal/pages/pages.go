@@ -34,6 +34,7 @@ const (
 	InputFields   = docs + "api.md#input"
 	PlanFields    = docs + "api.md#plan"
 	ChannelFields = docs + "api.md#channel"
+	PoolFields    = docs + "api.md#pool"
 )
 
 // KubernetesFields has the fields of Kubernetes' own types.

@@ -96,7 +96,6 @@ func fronts() map[string]verdict {
 		"Tenant":                 {tenant(front, "", back(ours, "team", "a", "")), ""},
 		"TenantChanges":          {tenant(front, back(ours, "team", "a", ", plan: small, resourceRefs: [{name: a}]"), back(ours, "team", "a", ", plan: large, resourceRefs: [{name: a}]")), ""},
 		"TenantOfItsClaim":       {tenant(front, back(claims, "team", "a", ", compositionUpdatePolicy: Automatic"), back(ours, "team", "a", ", compositionUpdatePolicy: Automatic")), ""},
-		"Spare":                  {tenant(front, "{spec: {}}", back(ours, "team", "a", "")), ""},
 		"TenantForAClaim":        {tenant(front, "", back(claims, "team", "a", "")), noClaim},
 		"TenantBackToAClaim":     {tenant(front, back(ours, "team", "a", ""), back(claims, "team", "a", "")), noClaim},
 		"TenantOfAnother":        {tenant(front, back(ours, "others", "a", ""), back(ours, "team", "a", "")), stays},

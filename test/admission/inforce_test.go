@@ -22,12 +22,12 @@ import (
 var required = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-front", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-grace", "virtual-argocd-ingresses",
-	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
-	"virtual-argocd-suspensions", "virtual-argocd-volumes",
+	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-pool", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
+	"virtual-argocd-spares", "virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 
 // everywhere are the policies that are for more than tenants' namespaces.
-var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-claims", "virtual-argocd-front", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-suspensions"}
+var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-claims", "virtual-argocd-front", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-pool", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-spares", "virtual-argocd-suspensions"}
 
 // identifier and reserved are what names of CEL's are, and aren't.
 var (
@@ -39,7 +39,7 @@ var (
 func tables() map[string]map[string]verdict {
 	return map[string]map[string]verdict{
 		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "backups": backups(), "charted": charted(), "claims": claims(),
-		"confined": confined(), "fronts": fronts(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "quotas": quotas(),
+		"confined": confined(), "fronts": fronts(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "pools": pools(), "quotas": quotas(),
 		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "routes": routes(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
 	}
 }

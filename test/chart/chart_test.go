@@ -308,6 +308,8 @@ func TestValues(t *testing.T) {
 				{"RoleBinding virtual-argocd:act-as-front", path("subjects", 1, "name"), "theirs"},
 				{"ClusterRole virtual-argocd:host-apply", path("rules", 4, "resources", 0), "clusterproviderconfigs"},
 				{"ClusterProviderConfig virtual-argocd-front", path("spec", "credentials", "secretRef", "name"), "virtual-argocd-front"},
+				{"ClusterRole virtual-argocd:host-apply", path("rules", 3, "resourceNames", 2), "virtual-argocd-pool"},
+				{"ProviderConfig virtual-argocd-pool", path("spec", "credentials", "secretRef", "name"), "virtual-argocd-pool"},
 			}, nil,
 		},
 		"OtherProvider": {

@@ -282,14 +282,17 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonInvalidInput:             {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonUpgradeFailed:            {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonClaimExists:              {v1alpha1.ConditionTenantBound, "False", healthy},
+		v1alpha1.ReasonSeveralTenants:           {v1alpha1.ConditionTenantBound, "False", degraded},
+		v1alpha1.ReasonNameTaken:                {v1alpha1.ConditionTenantBound, "False", degraded},
 		v1alpha1.ReasonTenantLeft:               {v1alpha1.ConditionTenantBound, "False", healthy},
 		v1alpha1.ReasonTenantGoes:               {v1alpha1.ConditionTenantBound, "False", progressing},
 		v1alpha1.ReasonWaitingForTenant:         {v1alpha1.ConditionTenantBound, "False", progressing},
-		v1alpha1.ReasonSeveralTenants:           {v1alpha1.ConditionTenantBound, "False", degraded},
-		v1alpha1.ReasonNameTaken:                {v1alpha1.ConditionTenantBound, "False", degraded},
+		v1alpha1.ReasonTakingSpare:              {v1alpha1.ConditionTenantBound, "False", progressing},
 		v1alpha1.ReasonNotWritten:               {v1alpha1.ConditionTenantBound, "False", degraded},
 		v1alpha1.ReasonFieldsRemain:             {v1alpha1.ConditionTenantBound, "False", degraded},
 		v1alpha1.ReasonSecretTaken:              {v1alpha1.ConditionTenantBound, "False", degraded},
+		// Of a pool.
+		v1alpha1.ReasonFilling: {v1alpha1.ConditionPoolFull, "False", healthy},
 	}
 	known := map[string]bool{}
 	for _, reason := range reasons(t) {
@@ -651,6 +654,28 @@ func TestHealthOfPlans(t *testing.T) {
 		}
 		if got, message := settings.Health(t.Context(), t, o); got != want || status != "" && message != "spec.quota: why" {
 			t.Errorf("SpecAccepted %q: want %s, got %s: %s", status, want, got, message)
+		}
+	}
+}
+
+// TestHealthOfPools asks Argo CD's own engine what it makes of a pool.
+func TestHealthOfPools(t *testing.T) {
+	settings := argocd.NewSettings(t, hostSettings)
+	for name, tc := range map[string]struct{ accepted, full, reason, want string }{
+		"New":         {"", "", "", "Progressing"},
+		"Filling":     {"True", "False", v1alpha1.ReasonFilling, "Healthy"},
+		"Full":        {"True", "True", v1alpha1.ReasonAvailable, "Healthy"},
+		"Refused":     {"False", "False", v1alpha1.ReasonFilling, "Degraded"},
+		"NotWritten":  {"True", "False", v1alpha1.ReasonNotWritten, "Degraded"},
+		"Unprotected": {"True", "False", v1alpha1.ReasonPoliciesMissing, "Degraded"},
+	} {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1alpha1.Group + "/" + v1alpha1.Version, "kind": v1alpha1.PoolKind, "metadata": map[string]any{"name": "small"}}}
+		if tc.accepted != "" {
+			say(t, o, v1alpha1.ConditionSpecAccepted, tc.accepted, "Any", "why")
+			say(t, o, v1alpha1.ConditionPoolFull, tc.full, tc.reason, "why")
+		}
+		if got, message := settings.Health(t.Context(), t, o); got != tc.want || tc.accepted != "" && message != "why" {
+			t.Errorf("%s: want %s, got %s: %s", name, tc.want, got, message)
 		}
 	}
 }

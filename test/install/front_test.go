@@ -14,9 +14,9 @@ import (
 // TestFrontRights: as whom provider-kubernetes writes for namespaced VirtualArgoCDs, it writes composite resources of tenants and nothing else,
 // and provider-kubernetes itself may act as that account and as no other, without a token that is kept somewhere.
 func TestFrontRights(t *testing.T) {
-	const account = "virtual-argocd-front"
+	const account, pools = "virtual-argocd-front", "virtual-argocd-pool"
 	roles, bindings := map[string][]rbacv1.PolicyRule{}, map[string][]rbacv1.Subject{}
-	var config, secret *unstructured.Unstructured
+	configs, secrets := map[string]string{}, map[string]*unstructured.Unstructured{}
 	for _, o := range examples(t, "install/front.yaml") {
 		switch o.GetKind() {
 		case "ClusterRole", "Role":
@@ -31,10 +31,11 @@ func TestFrontRights(t *testing.T) {
 				t.Fatal(err)
 			}
 			bindings[binding.RoleRef.Name] = binding.Subjects
-		case "ClusterProviderConfig":
-			config = o
+		case "ClusterProviderConfig", "ProviderConfig":
+			secret, _, _ := unstructured.NestedString(o.Object, "spec", "credentials", "secretRef", "name")
+			configs[o.GetAPIVersion()+"/"+o.GetKind()+"/"+o.GetName()] = secret
 		case "Secret":
-			secret = o
+			secrets[o.GetName()] = o
 		}
 	}
 	subject := func(name string) []rbacv1.Subject {
@@ -49,8 +50,12 @@ func TestFrontRights(t *testing.T) {
 			subject(account),
 		},
 		"virtual-argocd:act-as-front": {
-			[]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{account}, Verbs: []string{"impersonate"}}},
+			[]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{account, pools}, Verbs: []string{"impersonate"}}},
 			subject("virtual-argocd-provider-kubernetes"),
+		},
+		"virtual-argocd:pool": {
+			[]rbacv1.PolicyRule{{APIGroups: []string{"virtualargocd.io"}, Resources: []string{"xvirtualargocds"}, Verbs: []string{"create", "get", "list", "watch", "patch"}}},
+			subject(pools),
 		},
 	}
 	if len(roles) != len(want) || len(bindings) != len(want) {
@@ -61,18 +66,21 @@ func TestFrontRights(t *testing.T) {
 			t.Errorf("%s grants %v to %v", name, roles[name], bindings[name])
 		}
 	}
-	if config.GetName() != account {
-		t.Errorf("the ClusterProviderConfig is called %s: the function and confinement.yaml call it %s", config.GetName(), account)
+	// The function and confinement.yaml call them so.
+	if want := map[string]string{"kubernetes.m.crossplane.io/v1alpha1/ClusterProviderConfig/" + account: account, "kubernetes.crossplane.io/v1alpha1/ProviderConfig/" + pools: pools}; !reflect.DeepEqual(configs, want) {
+		t.Errorf("want ProviderConfigs and their Secrets %v, got %v", want, configs)
 	}
-	text, _, _ := unstructured.NestedString(secret.Object, "stringData", "kubeconfig")
-	kubeconfig, err := clientcmd.Load([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	user := kubeconfig.AuthInfos[kubeconfig.Contexts[kubeconfig.CurrentContext].AuthInfo]
-	cluster := kubeconfig.Clusters[kubeconfig.Contexts[kubeconfig.CurrentContext].Cluster]
-	if user.Impersonate != "system:serviceaccount:crossplane-system:"+account || user.Token != "" || cluster.InsecureSkipTLSVerify {
-		t.Errorf("user %v, cluster %v", user, cluster)
+	for _, name := range []string{account, pools} {
+		text, _, _ := unstructured.NestedString(secrets[name].Object, "stringData", "kubeconfig")
+		kubeconfig, err := clientcmd.Load([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := kubeconfig.AuthInfos[kubeconfig.Contexts[kubeconfig.CurrentContext].AuthInfo]
+		cluster := kubeconfig.Clusters[kubeconfig.Contexts[kubeconfig.CurrentContext].Cluster]
+		if user.Impersonate != "system:serviceaccount:crossplane-system:"+name || user.Token != "" || cluster.InsecureSkipTLSVerify {
+			t.Errorf("%s: user %v, cluster %v", name, user, cluster)
+		}
 	}
 	// The provider looks for the CA certificate of the cluster where its own token is.
 	for _, o := range examples(t, "install/runtime.yaml") {

@@ -19,7 +19,7 @@ const root = "../.."
 // kinds are those that have a JSON schema.
 var kinds = []string{
 	"virtualargocd.io/v1alpha1/VirtualArgoCD", "virtualargocd.io/v1alpha1/XArgoCDChannel", "input.virtualargocd.io/v1alpha1/Input",
-	"virtualargocd.io/v1alpha1/XArgoCDPlan", "m.virtualargocd.io/v1alpha1/VirtualArgoCD",
+	"virtualargocd.io/v1alpha1/XArgoCDPlan", "virtualargocd.io/v1alpha1/XArgoCDPool", "m.virtualargocd.io/v1alpha1/VirtualArgoCD",
 }
 
 // conform validates objects as `kubeconform -strict -ignore-missing-schemas` does with the location of docs/checking.md. It counts those

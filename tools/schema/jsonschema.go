@@ -14,7 +14,7 @@ type object = map[string]any
 
 // jsonSchemas writes the JSON schemas for editors and kubeconform, in the layout of the CRDs-catalog
 // (https://github.com/datreeio/CRDs-catalog): <group>/<kind>_<version>.json. Rules in CEL can't be written in them.
-func jsonSchemas(tenants, fronts, channels, plans xrd, input *extv1.CustomResourceDefinition) (map[string][]byte, error) {
+func jsonSchemas(tenants, fronts, channels, plans, pools xrd, input *extv1.CustomResourceDefinition) (map[string][]byte, error) {
 	spec := func(x xrd, more object) (object, error) {
 		s, err := convert("spec", x.Spec.Versions[0].Schema.Schema.Properties["spec"])
 		if err != nil {
@@ -45,6 +45,10 @@ func jsonSchemas(tenants, fronts, channels, plans xrd, input *extv1.CustomResour
 	if err != nil {
 		return nil, err
 	}
+	pool, err := spec(pools, nil)
+	if err != nil {
+		return nil, err
+	}
 	group, version := tenants.Spec.Group, tenants.Spec.Versions[0].Name
 	out := map[string][]byte{}
 	for _, of := range []struct {
@@ -57,6 +61,7 @@ func jsonSchemas(tenants, fronts, channels, plans xrd, input *extv1.CustomResour
 		{group, channels.Spec.Names.Kind, version, channels.Spec.Versions[0].Schema.Schema.Description, object{"spec": channel, "status": byCrossplane}, []string{"spec"}},
 		{input.Spec.Group, input.Spec.Names.Kind, input.Spec.Versions[0].Name, schemaOf(input).Description, in["properties"].(object), nil},
 		{group, plans.Spec.Names.Kind, version, plans.Spec.Versions[0].Schema.Schema.Description, object{"spec": plan, "status": byCrossplane}, []string{"spec"}},
+		{group, pools.Spec.Names.Kind, version, pools.Spec.Versions[0].Schema.Schema.Description, object{"spec": pool, "status": byCrossplane}, []string{"spec"}},
 	} {
 		s := object{
 			"$schema": "http://json-schema.org/draft-07/schema#", "description": of.description,

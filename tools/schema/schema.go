@@ -23,6 +23,7 @@ const (
 	XRDFile        = "apis/xvirtualargocds.yaml"
 	ChannelXRDFile = "apis/xargocdchannels.yaml"
 	PlanXRDFile    = "apis/xargocdplans.yaml"
+	PoolXRDFile    = "apis/xargocdpools.yaml"
 	InputCRDFile   = "schemas/input.virtualargocd.io_inputs.yaml"
 	// SchemasDir has the JSON schemas for editors.
 	SchemasDir = "schemas"
@@ -59,11 +60,15 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := reference(xrd, channel, in, plan)
+	pool, err := ofType(root, "./apis/v1alpha1", v1alpha1.PoolKind)
 	if err != nil {
 		return nil, err
 	}
-	files, err := jsonSchemas(tenants(xrd), fronts(xrd), channels(channel), plans(plan), in)
+	docs, err := reference(xrd, channel, in, plan, pool)
+	if err != nil {
+		return nil, err
+	}
+	files, err := jsonSchemas(tenants(xrd), fronts(xrd), channels(channel), plans(plan), pools(pool), in)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +81,7 @@ func Files(root string) (map[string][]byte, error) {
 		{FrontXRDFile, "apis/v1alpha1", fronts(xrd)},
 		{ChannelXRDFile, "apis/v1alpha1", channels(channel)},
 		{PlanXRDFile, "apis/v1alpha1", plans(plan)},
+		{PoolXRDFile, "apis/v1alpha1", pools(pool)},
 		{InputCRDFile, "fn/input/v1alpha1", in},
 	} {
 		data, err := write(f.object)

@@ -75,6 +75,12 @@ func TestSchemaMatchesGoTypes(t *testing.T) {
 	match(t, "spec", schema.Properties["spec"], reflect.TypeFor[v1alpha1.PlanSpec]())
 	match(t, "status", schema.Properties["status"], reflect.TypeFor[v1alpha1.PlanStatus]())
 
+	pool := xrd{}
+	read(t, PoolXRDFile, &pool)
+	schema = pool.Spec.Versions[0].Schema.Schema
+	match(t, "spec", schema.Properties["spec"], reflect.TypeFor[v1alpha1.PoolSpec]())
+	match(t, "status", schema.Properties["status"], reflect.TypeFor[v1alpha1.PoolStatus]())
+
 	c := extv1.CustomResourceDefinition{}
 	read(t, InputCRDFile, &c)
 	match(t, "input", *c.Spec.Versions[0].Schema.OpenAPIV3Schema, reflect.TypeFor[inputv1alpha1.Input]())
@@ -191,7 +197,7 @@ func goFields(typ reflect.Type) map[string]reflect.Type {
 // TestAPIServersAcceptTheSchema holds the schema against what an API server
 // demands of one: that it is structural, and that no rule in it can take too long.
 func TestAPIServersAcceptTheSchema(t *testing.T) {
-	for _, file := range []string{ChannelXRDFile, PlanXRDFile, XRDFile, FrontXRDFile} {
+	for _, file := range []string{ChannelXRDFile, PlanXRDFile, PoolXRDFile, XRDFile, FrontXRDFile} {
 		x := xrd{}
 		read(t, file, &x)
 		if errs := validate(t, x); len(errs) > 0 {

@@ -157,6 +157,11 @@ func plans(c *extv1.CustomResourceDefinition) xrd {
 	return definition(c, "vargoplan", "virtual-argocd-plan")
 }
 
+// pools makes the XRD of pools, which are the platform's own.
+func pools(c *extv1.CustomResourceDefinition) xrd {
+	return definition(c, "vargopool", "virtual-argocd-pool")
+}
+
 // inGroup is the same definition under another group, whose short names and
 // Composition tell it apart.
 func inGroup(x xrd, group, short string) xrd {

@@ -26,8 +26,8 @@ const HostPoliciesVersion = 2
 var RequiredPolicies = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-front", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-grace", "virtual-argocd-ingresses",
-	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
-	"virtual-argocd-suspensions", "virtual-argocd-volumes",
+	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-pool", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
+	"virtual-argocd-spares", "virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 
 // Policies that list which labels and annotations tenants may have: an Ingress, and any other object.

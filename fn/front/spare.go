@@ -122,9 +122,11 @@ func (f front) spare(req *fnv1.RunFunctionRequest, s wire.Selectors) (string, bo
 	return name, policies.Read
 }
 
-// stale reports whether the status of the composite resource is still that of the spare that it was. A front that was Ready shows it as it is.
+// stale reports whether the status of the composite resource is still that of the spare that it was, or has its URL. A front that was Ready
+// shows it as it is.
 func (f front) stale(b bound) bool {
-	return !spare.Current(b.xr) && !f.xr.Condition("Ready").True()
+	itsURL := strings.HasPrefix(f.at, tenant.FrontSparePrefix) && b.xr.Condition(v1alpha1.ConditionIngressReady).Reason == v1alpha1.ReasonWaitingForHost
+	return (itsURL || !spare.Current(b.xr)) && !f.xr.Condition("Ready").True()
 }
 
 // readyAt returns when the front became Ready for the first time, in RFC 3339; "" before that.

@@ -77,6 +77,10 @@ func TestTakingASpare(t *testing.T) {
 	for _, c := range crossplanetest.Field(of, "status").GetFields()["conditions"].GetListValue().GetValues() {
 		c.GetStructValue().Fields["observedGeneration"] = structpb.NewNumberValue(2)
 	}
+	conditions := crossplanetest.Field(of, "status").GetFields()["conditions"].GetListValue()
+	conditions.Values = append(conditions.Values, crossplanetest.JSON(`{"type":"IngressReady","status":"False","reason":"WaitingForHost"}`))
+	is("WaitsForItsURL", false, v1alpha1.ReasonAvailable, false, "*")
+	conditions.Values = conditions.Values[:len(conditions.Values)-1]
 	is("Seen", true, v1alpha1.ReasonAvailable, false, "*")
 	// Later changes of the spec are those of any tenant.
 	meta.Fields["generation"] = structpb.NewNumberValue(3)

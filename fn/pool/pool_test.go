@@ -249,6 +249,12 @@ func TestPoolMakesFewAtOnce(t *testing.T) {
 	if n := len(w.names()); n != 2 {
 		t.Errorf("it makes %d at once", n)
 	}
+	for at, o := range objects(w.pool) {
+		// One that is gone may have been taken, and its taker may be gone, too.
+		if got := o.Strings("spec", "managementPolicies"); !slices.Equal(got, []string{"Observe", "Update"}) {
+			t.Errorf("%s exists, and its Object may %v", at, got)
+		}
+	}
 	w.run()
 	w.status(`{"phase":"Degraded"}`)
 	w.reconcile("pool")

@@ -122,6 +122,9 @@ func (w *world) reconcile(id string) {
 			if strings.HasPrefix(at, pool.Prefix) && slices.Contains(o.Strings("spec", "managementPolicies"), "*") {
 				w.fail("%s: the Object of its tenant is dropped", id)
 			}
+			if slices.Contains(o.Strings("spec", "managementPolicies"), "Delete") {
+				w.fail("%s: an Object is dropped with which %s goes, whoever has it", id, nameIn(o))
+			}
 		}
 	}
 	for at, o := range after {

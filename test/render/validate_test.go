@@ -24,6 +24,7 @@ func extensions() string {
 		filepath.Join(root, xrd),
 		filepath.Join(root, channelXRD),
 		filepath.Join(root, planXRD),
+		filepath.Join(root, poolXRD),
 		filepath.Join(root, frontXRD),
 		filepath.Join(root, "examples", "demo-group", "definition.yaml"),
 		filepath.Join(env.modules["provider-helm"], "package", "crds"),

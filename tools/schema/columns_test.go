@@ -59,6 +59,11 @@ func TestColumns(t *testing.T) {
 			cells{"DEFAULT": "true", "CHANNEL": "stable", "HA": true, "CPU": "80", "MEMORY": "64Gi", "ACCEPTED": "False", "MESSAGE": "spec.ingress: is wrong"},
 			"docs/plans.md",
 		},
+		"Pool": {
+			"A pool whose only spare was taken, as the function writes it.", PoolXRDFile, "pool/7-let-go/xr.yaml", nil,
+			cells{"PLAN": "small", "SIZE": int64(1), "OFFERED": int64(0), "ASLEEP": int64(0), "MAKING": int64(1), "TAKEN": int64(1), "ACCEPTED": "True", "MESSAGE": "0 of 1 spares can be taken"},
+			"docs/crossplane2.md",
+		},
 		"Tenant": {
 			"A new tenant of a channel, as the function writes it.", XRDFile, "channel/2-new-tenant/xr.yaml", nil,
 			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil, "APPS": nil, "NOT-HEALTHY": nil, "NOT-SYNCED": nil, "COMPONENTS": nil, "BACKUP": nil, "ASLEEP": nil, "MESSAGE": "Waiting for namespace vargo-customer1-7rw8j on the host, with its account and its bounds"},

@@ -57,6 +57,10 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 	s := wire.Selectors{}
 	rsp.Requirements = &fnv1.Requirements{Resources: s}
 	s.Labelled(RequiredTenants, f.behind.APIVersion, f.behind.Kind, "", map[string]string{labelClaimName: f.self.Name, labelClaimNamespace: f.self.Namespace})
+	if len(f.objects()) == 0 {
+		// At once: Crossplane calls a function five times at most until it asks for nothing else.
+		f.requireSpares(s)
+	}
 	found, read := wire.Required(req, RequiredTenants, f.behind.APIVersion, f.behind.Kind)
 	if !read {
 		// Crossplane calls the function again.

@@ -98,9 +98,8 @@ func (f front) spare(req *fnv1.RunFunctionRequest, s wire.Selectors) (string, bo
 	if !f.takesAny() || len(f.own()) > 0 {
 		return "", true
 	}
-	s.Labelled(RequiredSpares, f.behind.APIVersion, f.behind.Kind, "", map[string]string{v1alpha1.LabelSpare: "true"})
+	f.requireSpares(s)
 	asked := f.xr.String("spec", "plan")
-	decode.RequirePlan(s, asked)
 	all, read := wire.Required(req, RequiredSpares, f.behind.APIVersion, f.behind.Kind)
 	if !read {
 		return "", false
@@ -115,11 +114,20 @@ func (f front) spare(req *fnv1.RunFunctionRequest, s wire.Selectors) (string, bo
 		return "", true
 	}
 	host.RequirePolicies(s)
+	s.Named(requiredTenant+name, f.behind.APIVersion, f.behind.Kind, "", name)
 	policies := host.InForce(req)
 	if policies.Read && host.Problem(policies) != "" {
 		return "", true
 	}
 	return name, policies.Read
+}
+
+// requireSpares requires the spares, and the plan that the front asks for, where it takes one at all.
+func (f front) requireSpares(s wire.Selectors) {
+	if f.takesAny() {
+		s.Labelled(RequiredSpares, f.behind.APIVersion, f.behind.Kind, "", map[string]string{v1alpha1.LabelSpare: "true"})
+		decode.RequirePlan(s, f.xr.String("spec", "plan"))
+	}
 }
 
 // stale reports whether the status of the composite resource is still that of the spare that it was, or has its URL. A front that was Ready

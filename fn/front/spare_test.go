@@ -136,3 +136,26 @@ func TestChoosesAgain(t *testing.T) {
 		t.Errorf("it composes %v, and looks again in %s", rsp.GetDesired().GetResources(), rsp.GetMeta().GetTtl().AsDuration())
 	}
 }
+
+// TestFewCalls: Crossplane gives up on a function that asks for more in each of five calls.
+func TestFewCalls(t *testing.T) {
+	e := newFront(t, `{"writeConnectionSecretToRef":{"name":"s"}}`, "")
+	e.AddPlan("small", `{}`, "default-plan=true")
+	add(e, spareOf(e, "s-1"))
+	for calls := 1; ; calls++ {
+		if e.Asked != nil {
+			e.SupplyRequired()
+		}
+		rsp, err := e.Function.RunFunction(t.Context(), e.Request)
+		if err != nil || calls > 5 {
+			t.Fatalf("after %d calls it still asks for more, or %v", calls, err)
+		}
+		if e.Asked != nil && len(rsp.GetRequirements().GetResources()) == len(e.Asked.GetResources()) {
+			if rsp.GetDesired().GetResources()[tenant.FrontSparePrefix+"s-1"] == nil {
+				t.Errorf("it takes no spare: %v", rsp.GetDesired().GetResources())
+			}
+			return
+		}
+		e.Asked, e.Request.Context = rsp.GetRequirements(), rsp.GetContext()
+	}
+}

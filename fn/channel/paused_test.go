@@ -34,7 +34,7 @@ func TestChannelPaused(t *testing.T) {
 	fleet.Settle(4, time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, false, "would change 3 of 3 tenants")
 	const would = "the channel is paused; would change: Pod Security baseline to restricted, LoadBalancers 0 to 2, " +
-		"values of argo-cd (server.replicas), values of vcluster (controlPlane.statefulSet.resources.limits.memory, policies.podSecurityStandard), " +
+		"values of argo-cd (server.lifecycle.preStop.sleep.seconds, server.replicas), values of vcluster (controlPlane.statefulSet.resources.limits.memory, policies.podSecurityStandard), " +
 		"quota (count/pods, services.loadbalancers, services.nodeports), limits (default.cpu), network policies (virtual-argocd-load-balancers, virtual-argocd-url)"
 	for name, e := range fleet.Tenants {
 		if got := e.Status("channel", "message"); got != would {

@@ -275,20 +275,20 @@ func TestLawsOfPools(t *testing.T) {
 		w := filled(t, `{"plan":"small","size":2}`, 2)
 		size := 2
 		ids := []string{"team-a/a", "team-a/b", "team-b/a", "team-c/a"}
-		any := func() string { return ids[random.IntN(len(ids))] }
+		anyone := func() string { return ids[random.IntN(len(ids))] }
 		for range 60 {
 			switch random.IntN(14) {
 			case 0, 1:
-				if id := any(); w.fronts[id] == nil {
+				if id := anyone(); w.fronts[id] == nil {
 					w.note("new: %s", id)
 					w.add(id, small)
 				}
 			case 2, 3, 4:
-				w.lag(random, any())
+				w.lag(random, anyone())
 			case 5:
 				w.lag(random, "pool")
 			case 6, 7:
-				w.look(any())
+				w.look(anyone())
 			case 8:
 				w.look("pool")
 			case 9, 10, 11:
@@ -301,7 +301,7 @@ func TestLawsOfPools(t *testing.T) {
 			default:
 				switch random.IntN(4) {
 				case 0:
-					if id := any(); w.fronts[id] != nil {
+					if id := anyone(); w.fronts[id] != nil {
 						w.remove(id)
 					}
 				case 1:

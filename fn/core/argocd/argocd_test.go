@@ -42,7 +42,7 @@ func TestValuesReachTheChart(t *testing.T) {
 	want := map[string]any{
 		"fullnameOverride": "argocd", "namespaceOverride": "argocd",
 		"configs":    map[string]any{"secret": map[string]any{"extra": map[string]any{"virtualargocd.tenant": "customer1-7rw8j"}}},
-		"server":     map[string]any{"replicas": 2., "logLevel": "debug", "readinessProbe": probe},
+		"server":     map[string]any{"replicas": 2., "logLevel": "debug", "readinessProbe": probe, "lifecycle": map[string]any{"preStop": map[string]any{"sleep": map[string]any{"seconds": 10.}}}},
 		"controller": map[string]any{"readinessProbe": probe}, "repoServer": map[string]any{"readinessProbe": probe},
 		"dex":             map[string]any{"enabled": false, "image": map[string]any{"repository": "mirror.test/m/dexidp/dex"}},
 		"global":          map[string]any{"domain": "argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc", "image": map[string]any{"repository": "mirror.test/m/argoproj/argocd"}},

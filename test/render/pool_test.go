@@ -52,7 +52,7 @@ func TestRenderedPool(t *testing.T) {
 		"conditions": []any{map[string]any{"type": "SpecAccepted", "status": "True", "reason": "Accepted", "lastTransitionTime": "2026-01-02T03:04:05Z"}},
 	})
 	before := slices.Clone(pool.required)
-	pool.required = append(before, spare)
+	pool.required = append(pool.required, spare)
 	at(pool, "pool/3-full", "The spare is asleep.")
 
 	const claim = "examples/claims/customer1.yaml"

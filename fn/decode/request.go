@@ -100,9 +100,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if application := o.Composed[tenant.Bootstrap]; application.String("metadata", "annotations", tenant.AnnotationSyncPolicy) == "" {
 		g.EarlierApplication, _ = application.Value("spec", "forProvider", "manifest", "spec").AsInterface().(map[string]any)
 	}
-	// Crossplane overwrites this field of the spec, so the author of the claim can't set it. What
-	// is malformed is taken as absent.
-	_ = o.XR.Get("spec", "claimRef").Into(&g.Claim)
+	g.Claim = tenant.ClaimOf(o.XR)
 	if g.XRName == "" {
 		return g, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
 	}

@@ -34,8 +34,6 @@ var crossplanes = []string{
 // notPassedOn are the fields of the front's spec that the composite resource doesn't get.
 var notPassedOn = []string{"crossplane", "writeConnectionSecretToRef", "claimRef", "resourceRefs", "resourceRef"}
 
-func manifestPath() []string { return slices.Clone(resource.ManifestPath) }
-
 // compose composes the Object with the composite resource, and the Secret. What is observed stays, whatever is wrong.
 func compose(desired map[string]*fnv1.Resource, f front, b bound, secret *corev1.Secret) error {
 	add := func(name string, o resource.Object, ready bool) error {
@@ -216,7 +214,7 @@ func controllerOf(o wire.Struct) string {
 // has written for it is read.
 func published(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, b bound) (map[string]string, bool) {
 	ref := b.xr.Get("spec", "writeConnectionSecretToRef")
-	if refOf(b.xr) != f.self && !f.isClaims(refOf(b.xr)) || ref.String("name") == "" || ref.String("namespace") != f.secretsIn {
+	if tenant.ClaimOf(b.xr) != f.self && !f.isClaims(tenant.ClaimOf(b.xr)) || ref.String("name") == "" || ref.String("namespace") != f.secretsIn {
 		return nil, false
 	}
 	s.Named(requiredConnection+ref.String("name"), "v1", "Secret", f.secretsIn, ref.String("name"))

@@ -20,6 +20,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -139,8 +140,8 @@ func (f front) nameOfTenant() string {
 // own returns the composite resources that belong to the front, or to a claim of the same namespace and name, and that aren't being deleted.
 func (f front) own() []wire.Struct {
 	return slices.DeleteFunc(slices.Clone(f.tenants), func(xr wire.Struct) bool {
-		of := refOf(xr)
-		return deleting(xr) || of != f.self && !f.isClaims(of)
+		of := tenant.ClaimOf(xr)
+		return xr.Deleting() || of != f.self && !f.isClaims(of)
 	})
 }
 
@@ -148,17 +149,6 @@ func (f front) own() []wire.Struct {
 func (f front) isClaims(of tenant.Claim) bool {
 	return of == tenant.Claim{APIVersion: f.behind.APIVersion, Kind: f.self.Kind, Namespace: f.self.Namespace, Name: f.self.Name}
 }
-
-// refOf returns to what a composite resource belongs. Crossplane writes that for claims, and provider-kubernetes for fronts; whoever has
-// rights only in a namespace can't write it.
-func refOf(xr wire.Struct) tenant.Claim {
-	ref := tenant.Claim{}
-	// What is malformed is taken as absent.
-	_ = xr.Get("spec", "claimRef").Into(&ref)
-	return ref
-}
-
-func deleting(o wire.Struct) bool { return o.String("metadata", "deletionTimestamp") != "" }
 
 // A Bound is the composite resource of a front.
 type bound struct {
@@ -219,13 +209,11 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 	is := condition.Of(v1alpha1.ConditionTenantBound)
 	b := bound{name: name}
 	found, read := wire.Required(req, requiredTenant+name, f.behind.APIVersion, f.behind.Kind)
-	if i := slices.IndexFunc(found, func(xr wire.Struct) bool { return xr.String("metadata", "name") == name }); i >= 0 {
-		b.xr = found[i]
-	}
+	b.xr = wire.Named(found, name)
 	if !read {
 		return b, false
 	}
-	of, existed := refOf(b.xr), f.object.Exists()
+	of, existed := tenant.ClaimOf(b.xr), f.object.Exists()
 	own := f.own()
 	var names []string
 	for _, xr := range own {
@@ -234,9 +222,8 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 	slices.Sort(names)
 	switch wasSpare := strings.HasPrefix(f.at, tenant.FrontSparePrefix); {
 	case wasSpare && spare.Is(b.xr):
-		b.composed, b.taking, b.owners, b.xr = true, true, b.xr.Value("metadata", "ownerReferences").GetListValue().AsSlice(), wire.Struct{}
-		b.problem = is.No(v1alpha1.ReasonTakingSpare, fmt.Sprintf("%s %s of a pool becomes the tenant of %s", f.behind.Kind, name, f.who()), condition.Said(f.object))
-		return b, true
+		b.composed, b.owners = true, b.xr.Value("metadata", "ownerReferences").GetListValue().AsSlice()
+		return f.take(b), true
 	case wasSpare && of != f.self && !bindsAlready(f.object):
 		b.lost = true
 		return b, true
@@ -248,7 +235,7 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 		b.composed = existed
 		b.problem = is.No(v1alpha1.ReasonNameTaken, fmt.Sprintf("%s %s belongs to somebody else: it isn't written to. Have the platform delete it, or use another name", f.behind.Kind, name), "")
 		return b, true
-	case b.xr.Exists() && deleting(b.xr):
+	case b.xr.Exists() && b.xr.Deleting():
 		b.composed, b.writes = existed, of == f.self
 		b.problem = is.No(v1alpha1.ReasonTenantGoes, fmt.Sprintf("%s %s of an earlier %s of the same name is still being deleted", f.behind.Kind, name, f.self.Kind), "")
 		return b, true
@@ -271,9 +258,7 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 	}
 	b.composed, b.writes = true, true
 	if ownedByPool(b.xr) {
-		b.taking, b.xr = true, wire.Struct{}
-		b.problem = is.No(v1alpha1.ReasonTakingSpare, fmt.Sprintf("%s %s of a pool becomes the tenant of %s", f.behind.Kind, name, f.who()), condition.Said(f.object))
-		return b, true
+		return f.take(b), true
 	}
 	if names = slices.DeleteFunc(names, func(n string) bool { return n == name }); len(names) > 0 {
 		b.problem = is.No(v1alpha1.ReasonSeveralTenants, fmt.Sprintf("This %s has tenant %s, and of the same namespace and name are %s, too: have the platform delete what nobody needs", f.self.Kind, name, strings.Join(names, " and ")), "")
@@ -311,7 +296,7 @@ func written(f front, b bound) condition.Condition {
 // remaining returns the fields that a composite resource has in its spec, as it was observed after the front's spec was applied, and that
 // differ from it. Only fields are compared that the last applied manifest has as the front has them now.
 func (f front) remaining(at wire.Struct) []string {
-	want, is, applied := withoutNulls(f.spec()), withoutNulls(fieldsOf(at.Get("spec"))), withoutNulls(fieldsOf(f.object.Get(append(manifestPath(), "spec")...)))
+	want, is, applied := withoutNulls(f.spec()), withoutNulls(fieldsOf(at.Get("spec"))), withoutNulls(fieldsOf(f.object.Get(resource.InManifest("spec")...)))
 	var out []string
 	for _, field := range slices.Sorted(maps.Keys(is)) {
 		if slices.Contains(crossplanes, field) || !reflect.DeepEqual(applied[field], want[field]) || reflect.DeepEqual(is[field], want[field]) {

@@ -2,6 +2,7 @@ package front
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,8 +11,10 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -61,16 +64,22 @@ func (f front) observed(at string) wire.Composed {
 	return wire.Composed{Struct: wire.Of(f.composed[at].GetResource())}
 }
 
+// take returns a composite resource as a spare that the front doesn't have for good yet: what it says is still about the spare.
+func (f front) take(b bound) bound {
+	b.taking, b.xr = true, wire.Struct{}
+	b.problem = condition.Of(v1alpha1.ConditionTenantBound).No(v1alpha1.ReasonTakingSpare, fmt.Sprintf("%s %s of a pool becomes the tenant of %s", f.behind.Kind, b.name, f.who()), condition.Said(f.object))
+	return b
+}
+
 // objects returns the names in the composition of the front's Objects that exist: first one that has its composite resource, then one whose
 // composite resource is the front's already. All others take a spare. Those that are being deleted are of spares that the front hasn't got.
 func (f front) objects() []string {
 	rank := func(at string) int {
 		o := f.observed(at)
-		own := func(xr wire.Struct) bool { return xr.String("metadata", "name") == nameIn(o) }
 		switch {
 		case at == tenant.FrontTenant || bindsAlready(o):
 			return 0
-		case slices.ContainsFunc(f.own(), own):
+		case wire.Named(f.own(), nameIn(o)).Exists():
 			return 1
 		case o.Deleting():
 			return 3
@@ -89,7 +98,7 @@ func (f front) objects() []string {
 
 // nameIn returns the name of the composite resource in an Object.
 func nameIn(o wire.Composed) string {
-	return o.String(append(manifestPath(), "metadata", "name")...)
+	return o.String(resource.InManifest("metadata", "name")...)
 }
 
 // spare returns the name of the spare that a front takes which has no tenant yet; "" for none. It reports whether what that needs was read, and

@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"slices"
-
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,8 +14,6 @@ import (
 // providerConfig is the ProviderConfig of examples/install/front.yaml. The account that provider-kubernetes uses with it may create and
 // change composite resources that belong to nobody, and delete none.
 const providerConfig = "virtual-argocd-pool"
-
-func manifestPath() []string { return slices.Clone(resource.ManifestPath) }
 
 // object composes the Object of a spare. It has the spare's name: provider-kubernetes' field manager has the name of the Object, so that
 // whoever takes the spare, by an Object of the same name, also gets what this one owns in it.
@@ -38,7 +34,7 @@ func object(p *pool, is one) resource.Object {
 	}
 	labels := map[string]any{v1alpha1.LabelSpare: "true", v1alpha1.LabelPool: tenant.BoundedLabel(p.name(), validation.LabelValueMaxLength)}
 	planned, digest := p.plan.Name, spare.Digest(p.plan)
-	if was := is.object.Get(append(manifestPath(), "metadata", "labels")...); was.Exists() {
+	if was := is.object.Get(resource.InManifest("metadata", "labels")...); was.Exists() {
 		// A spare stays as it is where the pool has a mistake. Otherwise it has the plan of now.
 		planned, digest = was.String(v1alpha1.LabelPoolPlan), was.String(v1alpha1.LabelPoolDigest)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -146,15 +147,11 @@ func (p *pool) find(req *fnv1.RunFunctionRequest, s wire.Selectors) bool {
 		is := &p.spares[i]
 		found, looked := wire.Required(req, requiredSpare+is.name, p.behind(), v1alpha1.Kind)
 		read = read && looked
-		if at := slices.IndexFunc(found, func(xr wire.Struct) bool { return xr.String("metadata", "name") == is.name }); at >= 0 {
-			is.xr = found[at]
-		}
+		is.xr = wire.Named(found, is.name)
 		if !spare.Taken(is.xr) || !is.owned() {
 			continue
 		}
-		by := tenant.Claim{}
-		// What is malformed is taken as absent.
-		_ = is.xr.Get("spec", "claimRef").Into(&by)
+		by := tenant.ClaimOf(is.xr)
 		if by.APIVersion == "" || by.Kind == "" || by.Namespace == "" || by.Name == "" {
 			continue
 		}
@@ -170,11 +167,10 @@ func (p *pool) find(req *fnv1.RunFunctionRequest, s wire.Selectors) bool {
 // choosePlan has the plan of the spares.
 func (p *pool) choosePlan(req *fnv1.RunFunctionRequest) error {
 	found, _ := wire.Required(req, RequiredPlan, v1alpha1.APIVersion, v1alpha1.PlanKind)
-	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "name") != p.spec.Plan })
 	var err error
-	switch {
-	case len(found) > 0:
-		p.plan, err = decode.Plan(found[0])
+	switch is := wire.Named(found, p.spec.Plan); {
+	case is.Exists():
+		p.plan, err = decode.Plan(is)
 	case p.spec.Plan == plan.Default:
 		p.plan, err = decode.Plan(wire.Struct{})
 	default:
@@ -201,11 +197,11 @@ const (
 
 func (p pool) stateOf(is one) state {
 	seen := is.object.Has("status", "atProvider", "manifest", "metadata", "uid")
-	labels := is.object.Get(slices.Concat(manifestPath(), []string{"metadata", "labels"})...)
+	labels := is.object.Get(resource.InManifest("metadata", "labels")...)
 	switch {
 	case spare.Taken(is.xr) && !is.owned():
 		return taken
-	case spare.Taken(is.xr) && !is.abandoned && !deleting(is.xr):
+	case spare.Taken(is.xr) && !is.abandoned && !is.xr.Deleting():
 		return handed
 	case is.object.Deleting(), is.xr.Exists() && !spare.Is(is.xr), seen && !is.xr.Exists():
 		return gone
@@ -264,8 +260,6 @@ func (p pool) decide(accepted bool) decision {
 	}
 	return d
 }
-
-func deleting(xr wire.Struct) bool { return xr.String("metadata", "deletionTimestamp") != "" }
 
 func btoi(b bool) int {
 	if b {
@@ -334,8 +328,8 @@ func report(rsp *fnv1.RunFunctionResponse, p *pool, d decision, mistake error) {
 		}
 	}
 	for _, is := range d.took {
-		by := is.xr.Get("spec", "claimRef")
-		response.Normal(rsp, fmt.Sprintf("%s %s of namespace %s has taken spare %s", by.String("kind"), by.String("name"), by.String("namespace"), is.name)).
+		by := tenant.ClaimOf(is.xr)
+		response.Normal(rsp, fmt.Sprintf("%s %s of namespace %s has taken spare %s", by.Kind, by.Name, by.Namespace, is.name)).
 			WithReason(v1alpha1.EventSpareTaken).TargetComposite()
 	}
 }

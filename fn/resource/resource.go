@@ -2,6 +2,8 @@
 package resource
 
 import (
+	"slices"
+
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
 	helmpcv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/v1beta1"
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
@@ -33,6 +35,9 @@ var (
 	ValuesPath   = []string{"spec", "forProvider", "values"}
 	ManifestPath = []string{"spec", "forProvider", "manifest"}
 )
+
+// InManifest returns the path of a field of the manifest in an Object of provider-kubernetes.
+func InManifest(path ...string) []string { return slices.Concat(ManifestPath, path) }
 
 // Encode turns the object into the intent that Crossplane applies: no status,
 // no nulls, no empty objects that Go's types leave behind.

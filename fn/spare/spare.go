@@ -16,7 +16,7 @@ import (
 
 // Is reports whether a composite resource is a spare. One that is being deleted is none any more.
 func Is(xr wire.Struct) bool {
-	return xr.Exists() && xr.String("metadata", "labels", v1alpha1.LabelSpare) == "true" && !Taken(xr) && xr.String("metadata", "deletionTimestamp") == ""
+	return xr.Exists() && xr.String("metadata", "labels", v1alpha1.LabelSpare) == "true" && !Taken(xr) && !xr.Deleting()
 }
 
 // Taken reports whether a composite resource belongs to somebody.

@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // HostPolicies are the admission policies that are in force on the host: those that refuse
@@ -256,6 +257,14 @@ func (g Given) Ignored(since string) string {
 
 // Claim refers to the claim that a tenant belongs to.
 type Claim = reference.Claim
+
+// ClaimOf returns to what a composite resource belongs: a claim, or a namespaced VirtualArgoCD. Crossplane overwrites that for claims, and
+// provider-kubernetes writes it for the others, so that nobody can who has rights only in a namespace. What is malformed is taken as absent.
+func ClaimOf(xr wire.Struct) Claim {
+	of := Claim{}
+	_ = xr.Get("spec", "claimRef").Into(&of)
+	return of
+}
 
 // LabelCredentials is the label of Secrets that claims may use, with the value "true".
 const LabelCredentials = "virtualargocd.io/credentials"

@@ -147,15 +147,15 @@ func (o Struct) Created() time.Time {
 	return at
 }
 
+// Deleting reports whether an object is being deleted.
+func (s Struct) Deleting() bool { return s.String("metadata", "deletionTimestamp") != "" }
+
 // Composed is an observed composed resource.
 type Composed struct {
 	Struct
 	// Connection are its connection details, which are secret.
 	Connection map[string][]byte
 }
-
-// Deleting reports whether it is being deleted.
-func (c Composed) Deleting() bool { return c.String("metadata", "deletionTimestamp") != "" }
 
 // Current reports whether the provider has seen the newest spec, so that the conditions are
 // about it. A provider that doesn't report a generation is taken to have seen it.
@@ -181,6 +181,16 @@ func Required(req *fnv1.RunFunctionRequest, requirement, apiVersion, kind string
 		}
 	}
 	return out, read
+}
+
+// Named returns the first object with a name; none if no object has it.
+func Named(all []Struct, name string) Struct {
+	for _, o := range all {
+		if o.String("metadata", "name") == name {
+			return o
+		}
+	}
+	return Struct{}
 }
 
 // RequiredObject returns the object of API version v1 with a kind, namespace and name that

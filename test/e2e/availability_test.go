@@ -20,16 +20,18 @@ type listener struct {
 	done    sync.WaitGroup
 	answers int
 	longest time.Duration
-	last    error
+	// failures are what went wrong, one for each request that failed, with the time at which it began.
+	failures []string
 }
 
-// listen asks for a URL until atMost is called. The configuration has the credentials.
-func listen(ctx context.Context, url string, config *rest.Config) *listener {
+// listen asks for a URL until end or atMost is called, and waits between two requests. The configuration has the credentials.
+func listen(ctx context.Context, url string, config *rest.Config, pause time.Duration) *listener {
 	ctx, stop := context.WithCancel(ctx)
 	l := &listener{stop: stop}
 	l.done.Go(func() {
 		answered := time.Now()
 		for {
+			began := time.Now()
 			err := ask(ctx, url, config)
 			if ctx.Err() != nil {
 				// Whatever is silent to the end counts.
@@ -41,11 +43,11 @@ func listen(ctx context.Context, url string, config *rest.Config) *listener {
 				l.longest = max(l.longest, time.Since(answered))
 				answered = time.Now()
 			} else {
-				l.last = err
+				l.failures = append(l.failures, fmt.Sprintf("%s after %s: %v", began.UTC().Format(time.TimeOnly), time.Since(began).Round(10*time.Millisecond), err))
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
+			case <-time.After(pause):
 			}
 		}
 	})
@@ -82,14 +84,22 @@ func ask(ctx context.Context, url string, config *rest.Config) error {
 	return nil
 }
 
+func (l *listener) end() {
+	l.stop()
+	l.done.Wait()
+}
+
 // atMost ends the listening: the server was never silent for longer.
 func (l *listener) atMost(t *testing.T, within time.Duration, what string) {
 	t.Helper()
-	l.stop()
-	l.done.Wait()
+	l.end()
 	measured.add(what, l.longest)
-	t.Logf("%s: %s, with %d answers; the last failure: %v", what, l.longest.Round(100*time.Millisecond), l.answers, l.last)
+	last := "none"
+	if n := len(l.failures); n > 0 {
+		last = l.failures[n-1]
+	}
+	t.Logf("%s: %s, with %d answers; the last failure: %s", what, l.longest.Round(100*time.Millisecond), l.answers, last)
 	if l.answers == 0 || l.longest > within {
-		t.Errorf("no answer for %s, more than %s: %v", l.longest, within, l.last)
+		t.Errorf("no answer for %s, more than %s: %s", l.longest, within, last)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -122,49 +121,6 @@ func (d *downtime) create(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	return ctx
 }
 
-// A tally counts the requests to a server, each on a connection of its own: one a second.
-type tally struct {
-	stop            context.CancelFunc
-	done            sync.WaitGroup
-	answers, failed int
-	longest         time.Duration
-	problems        []string
-}
-
-func count(ctx context.Context, url string, config *rest.Config) *tally {
-	ctx, stop := context.WithCancel(ctx)
-	c := &tally{stop: stop}
-	c.done.Go(func() {
-		answered := time.Now()
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			began := time.Now()
-			err := ask(ctx, url, config)
-			switch {
-			case ctx.Err() != nil:
-				// Whatever is silent to the end counts.
-				if c.failed > 0 {
-					c.longest = max(c.longest, time.Since(answered))
-				}
-				return
-			case err == nil:
-				c.answers++
-				c.longest = max(c.longest, time.Since(answered))
-				answered = time.Now()
-			default:
-				c.failed++
-				c.problems = append(c.problems, fmt.Sprintf("%s after %s: %v", began.UTC().Format(time.TimeOnly), time.Since(began).Round(10*time.Millisecond), err))
-			}
-			select {
-			case <-ctx.Done():
-			case <-tick.C:
-			}
-		}
-	})
-	return c
-}
-
 // step makes a change while both servers are asked, and Argo CD has a sync in flight, which has to end well.
 func (d *downtime) step(what string, change func(context.Context, *testing.T)) features.Func {
 	return func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
@@ -175,20 +131,20 @@ func (d *downtime) step(what string, change func(context.Context, *testing.T)) f
 		if err := api.Try(ctx, http.MethodPost, "/api/v1/applications/"+d.name+"/sync", map[string]any{}); err != nil {
 			t.Fatal(err)
 		}
-		asked := map[string]*tally{
-			"Argo CD":         count(ctx, "https://"+d.name+"."+ingress.Domain+"/api/v1/applications/"+d.name, session),
-			"the virtual API": count(ctx, config.Host+"/api/v1/namespaces/default/serviceaccounts/default", config),
+		asked := map[string]*listener{
+			"Argo CD":         listen(ctx, "https://"+d.name+"."+ingress.Domain+"/api/v1/applications/"+d.name, session, time.Second),
+			"the virtual API": listen(ctx, config.Host+"/api/v1/namespaces/default/serviceaccounts/default", config, time.Second),
 		}
 		change(ctx, t)
 		d.settled(ctx, t)
 		d.synced(ctx, t, began)
 		for server, c := range asked {
-			c.stop()
-			c.done.Wait()
-			t.Logf("%s, %s: %d of %d requests failed, longest silence %s\n%s", d.example, what, c.failed, c.failed+c.answers, c.longest.Round(100*time.Millisecond), strings.Join(c.problems, "\n"))
+			c.end()
+			failed := len(c.failures)
+			t.Logf("%s, %s: %d of %d requests failed, longest silence %s\n%s", d.example, what, failed, failed+c.answers, c.longest.Round(100*time.Millisecond), strings.Join(c.failures, "\n"))
 			measured.add(fmt.Sprintf("downtime of %s: %s, %s: longest time between two answers, asked once a second", d.example, what, server), c.longest)
-			if d.allowed >= 0 && c.failed > d.allowed || c.answers == 0 {
-				t.Errorf("%s: %d requests to %s failed, want %d", what, c.failed, server, d.allowed)
+			if d.allowed >= 0 && failed > d.allowed || c.answers == 0 {
+				t.Errorf("%s: %d requests to %s failed, want %d", what, failed, server, d.allowed)
 			}
 			if d.silence > 0 && c.longest > d.silence {
 				t.Errorf("%s: %s didn't answer for %s, more than %s", what, server, c.longest, d.silence)

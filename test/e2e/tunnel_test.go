@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -234,28 +235,20 @@ func (c *closed) cut(ctx context.Context, t *testing.T, _ *envconf.Config) conte
 func (c *closed) restartIngress(ctx context.Context, t *testing.T) {
 	t.Helper()
 	pods := host.Typed.CoreV1().Pods(ingressNamespace)
-	list, err := pods.List(ctx, metav1.ListOptions{})
-	if err != nil || len(list.Items) == 0 {
-		t.Fatalf("pods of the ingress controller: %v, %v", list, err)
-	}
-	for _, p := range list.Items {
-		if err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-			t.Fatal(err)
-		}
-	}
+	deleted := deletePods(ctx, t, pods, "")
 	eventually.True(ctx, t, 2*time.Minute, "the ingress controller is back", func(ctx context.Context) (bool, string) {
 		now, err := pods.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err.Error()
 		}
 		for _, p := range now.Items {
-			for _, was := range list.Items {
+			for _, was := range deleted {
 				if p.UID == was.UID || !ready(p) {
 					return false, p.Name
 				}
 			}
 		}
-		return len(now.Items) == len(list.Items), ""
+		return len(now.Items) == len(deleted), ""
 	})
 }
 
@@ -275,20 +268,26 @@ func (c *closed) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 // restarts restarts the server: the agent comes back by itself.
 func (c *closed) restarts(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	virtual := open(ctx, t, c.chain)
-	pods := virtual.Typed.CoreV1().Pods("argocd")
-	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=argocd-tunnel"})
+	deletePods(ctx, t, virtual.Typed.CoreV1().Pods("argocd"), "app.kubernetes.io/name=argocd-tunnel")
+	virtual.AwaitDeployment(ctx, t, "the server of tunnels", "argocd", "argocd-tunnel")
+	c.cluster.AwaitDeployment(ctx, t, "the agent", agents, storeAgent)
+	c.awaits(ctx, t, "Connected", "")
+	return ctx
+}
+
+// deletePods deletes the pods that a label selector selects: at least one.
+func deletePods(ctx context.Context, t *testing.T, pods typedcorev1.PodInterface, selector string) []corev1.Pod {
+	t.Helper()
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil || len(list.Items) == 0 {
-		t.Fatalf("pods of the server: %v, %v", list, err)
+		t.Fatalf("pods with %q: %v, %v", selector, list, err)
 	}
 	for _, p := range list.Items {
 		if err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
 	}
-	virtual.AwaitDeployment(ctx, t, "the server of tunnels", "argocd", "argocd-tunnel")
-	c.cluster.AwaitDeployment(ctx, t, "the agent", agents, storeAgent)
-	c.awaits(ctx, t, "Connected", "")
-	return ctx
+	return list.Items
 }
 
 // rotates gives the agent another key: the one before is refused at once, and the other is in use without a restart of the agent.

@@ -5,10 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 )
@@ -16,39 +13,24 @@ import (
 // cellsExamples is what a Prometheus above all cells reads.
 const cellsExamples = "../../examples/cells/monitoring"
 
-func readCellsRules(t *testing.T) []rulefmt.RuleGroup {
-	t.Helper()
-	var r monitoringv1.PrometheusRule
-	readStrict(t, filepath.Join(cellsExamples, "rules.yaml"), &r)
-	spec, err := yaml.Marshal(r.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, errs := rulefmt.Parse(spec, false, model.LegacyValidation)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	return groups.Groups
-}
-
 // TestCellsRules runs the tests in testdata/cells.yaml, in which two cells are seen: each alert is seen to be quiet, to fire and to be quiet again.
 func TestCellsRules(t *testing.T) {
 	t.Parallel()
 	var file ruleTests
 	readStrict(t, filepath.Join("testdata", "cells.yaml"), &file)
-	tryRules(t, readCellsRules(t), file, func(t *testing.T, a *alert) { tells(t, a) })
+	tryRules(t, readRules(t, cellsExamples), file, func(t *testing.T, a *alert) { tells(t, a) })
 }
 
 // TestCellsMetrics: the rules above all cells read what the cells record, with the name of the cell, or what the Argo CD above them says.
 func TestCellsMetrics(t *testing.T) {
 	t.Parallel()
 	recorded := map[string]bool{"up": true, "argocd_app_info": true}
-	for _, g := range readRules(t) {
+	for _, g := range readRules(t, examples) {
 		for _, r := range g.Rules {
 			recorded[r.Record] = true
 		}
 	}
-	for _, g := range readCellsRules(t) {
+	for _, g := range readRules(t, cellsExamples) {
 		for _, r := range g.Rules {
 			for _, query := range append(templateQueries(r.Annotations["summary"]), r.Expr) {
 				names, err := metricsOf(query)

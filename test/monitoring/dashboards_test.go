@@ -293,7 +293,7 @@ func fleetInPrometheus(t *testing.T) (*prometheus, time.Time) {
 			t.Fatalf("%s: %v", s.Series, err)
 		}
 	}
-	now, groups := time.Unix(0, 0), readRules(t)
+	now, groups := time.Unix(0, 0), readRules(t, examples)
 	for range 59 {
 		now = now.Add(time.Minute)
 		p.evaluate(t.Context(), t, groups, now)

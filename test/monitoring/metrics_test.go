@@ -82,7 +82,7 @@ func knownMetrics(t *testing.T) map[string]string {
 			known[g.Name] = "kube-state-metrics.yaml"
 		}
 	}
-	for _, g := range readRules(t) {
+	for _, g := range readRules(t, examples) {
 		for _, r := range g.Rules {
 			if r.Record != "" {
 				known[r.Record] = "rules.yaml"

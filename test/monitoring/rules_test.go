@@ -57,7 +57,7 @@ type exprTest struct {
 // it fires its summary names customers.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	tryRules(t, readRules(t), readRuleTests(t), namesCustomer)
+	tryRules(t, readRules(t, examples), readRuleTests(t), namesCustomer)
 }
 
 // tryRules runs promtool's tests of rules, and looks at each alert that fires.
@@ -251,7 +251,7 @@ func TestWordsOfTheAPI(t *testing.T) {
 func ruleQueries(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, g := range readRules(t) {
+	for _, g := range readRules(t, examples) {
 		for _, r := range g.Rules {
 			out = append(out, r.Expr)
 			for _, text := range r.Annotations {
@@ -273,11 +273,11 @@ func templateQueries(text string) []string {
 	return out
 }
 
-// readRules reads rules.yaml as the operator does, and what is in it as Prometheus does.
-func readRules(t *testing.T) []rulefmt.RuleGroup {
+// readRules reads rules.yaml in a folder as the operator does, and what is in it as Prometheus does.
+func readRules(t *testing.T, folder string) []rulefmt.RuleGroup {
 	t.Helper()
 	var r monitoringv1.PrometheusRule
-	readStrict(t, filepath.Join(examples, "rules.yaml"), &r)
+	readStrict(t, filepath.Join(folder, "rules.yaml"), &r)
 	spec, err := yaml.Marshal(r.Spec)
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,6 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 	"github.com/google/go-cmp/cmp"
-	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -483,17 +480,11 @@ func chartsOf(t testing.TB, app *object, files map[string]string) (out []*object
 		own, _, err := unstructured.NestedMap(source, "helm", "valuesObject")
 		check(t, err)
 		merge(values, own)
-		chart, err := loader.Load(filepath.Join(root, filepath.FromSlash(folder)))
-		check(t, err)
-		all, err := chartutil.ToRenderValues(chart, values, chartutil.ReleaseOptions{}, nil)
-		check(t, err)
-		rendered, err := engine.Render(chart, all)
+		rendered, err := renderChart(t, filepath.Join(root, filepath.FromSlash(folder)), values)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range slices.Sorted(maps.Keys(rendered)) {
-			out = append(out, parse(t, []byte(rendered[name]))...)
-		}
+		out = append(out, rendered...)
 	}
 	return out, nil
 }
@@ -507,23 +498,8 @@ func TestWhatCellsDeleteOrRetry(t *testing.T) {
 	customers := applicationSet{t, objects[len(objects)-2], cellsFiles(t, nil)}.applications()
 	of := chartOf(t, customers["customer-acme"], nil)
 	objects = append(objects, of...)
-	want := map[string]any{"limit": float64(-1), "refresh": true, "backoff": map[string]any{"duration": "10s", "maxDuration": "2m"}}
-	seen := 0
-	for _, o := range objects {
-		p := []string{"spec", "syncPolicy"}
-		switch o.GetKind() {
-		case "ApplicationSet":
-			p = append([]string{"spec", "template"}, p...)
-		case "Application":
-		default:
-			continue
-		}
-		seen++
-		policy, _, err := unstructured.NestedMap(o.Object, p...)
-		check(t, err)
-		if diff := cmp.Diff(any(want), policy["retry"]); diff != "" {
-			t.Errorf("%s: retry: -want, +got:\n%s", identity(o), diff)
-		}
+	policies := syncPolicies(t, objects)
+	for o, policy := range policies {
 		automated, _ := policy["automated"].(map[string]any)
 		if prune := automated["prune"] == true; prune && (strings.HasPrefix(o.GetName(), "claims-") || strings.HasPrefix(o.GetName(), "packages")) {
 			t.Errorf("%s prunes by itself", identity(o))
@@ -536,7 +512,7 @@ func TestWhatCellsDeleteOrRetry(t *testing.T) {
 			t.Errorf("%s keeps what its Applications have installed: %t", identity(o), keeps)
 		}
 	}
-	if seen != 9 {
-		t.Errorf("want nine Applications and templates, got %d", seen)
+	if len(policies) != 9 {
+		t.Errorf("want nine Applications and templates, got %d", len(policies))
 	}
 }

@@ -104,7 +104,7 @@ func onHost(o, count wire.Composed) *tenant.HostIngress {
 
 // reads reports whether what an Object has read is what it was composed for, and not for an earlier count.
 func reads(o wire.Composed) bool {
-	return o.Condition("Synced").True() && !o.Has("metadata", "deletionTimestamp")
+	return o.Condition("Synced").True() && !o.Deleting()
 }
 
 // serving returns the hostnames of the installed Argo CD's Ingress.

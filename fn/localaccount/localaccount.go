@@ -62,7 +62,7 @@ func (i Issued) RotatesAt() time.Time { return time.Unix(i.At+(i.ExpiresAt-i.At)
 
 // AdminPassword is a password of the local user admin, which is derived from its ID and AskedAt.
 type AdminPassword struct {
-	// ID is a digest of the annotation that asked for it.
+	// ID is a digest of the annotation that asked for it; another text for the first password of a tenant.
 	ID string `json:"id"`
 	// AskedAt is when it was made, in the form of RFC 3339.
 	AskedAt string `json:"askedAt"`

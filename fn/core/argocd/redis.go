@@ -127,6 +127,9 @@ func several(v values.Values, workload string) bool {
 	return values.At[float64](v, workload, "replicas") > 1 || values.Enabled(v, false, workload, "autoscaling", "enabled")
 }
 
+// SeveralServers reports whether Argo CD has more than one API server.
+func SeveralServers(v values.Values) bool { return several(v, "server") }
+
 // WithHA completes the values of an Argo CD of which something is there several times, so that what is replaced isn't missed.
 func WithHA(v values.Values) values.Values {
 	defaults := values.Merge(haDefaults)

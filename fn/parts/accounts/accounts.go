@@ -22,12 +22,13 @@ import (
 
 const field = "spec.argocd.accounts"
 
-// Part is spec.argocd.accounts, with the annotation that rotates the admin's password.
+// Part is spec.argocd.accounts, with the annotation that rotates the admin's password. It also makes the first one of an Argo CD with several API
+// servers, which is no part of the claim.
 var Part = part.Part{
 	Field: field, Resolve: resolve,
 	Condition: v1alpha1.ConditionAccountsReady,
 	Has: func(t tenant.Tenant) bool {
-		return len(t.Accounts.Names) > 0 || t.Accounts.Asked || t.Accounts.Kept.Admin != nil
+		return len(t.Accounts.Names) > 0 || t.Accounts.Asked || isRotated(t.Accounts.Kept.Admin)
 	},
 	Observe: observe,
 }

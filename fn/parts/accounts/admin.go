@@ -25,14 +25,31 @@ var (
 // taken are all places where values may set one of the two.
 var taken = [][]string{passwordPath, changedPath, {"configs", "secret", "extra", "admin.password"}, {"configs", "secret", "extra", "admin.passwordMtime"}}
 
+// firstID is the ID of a password that no annotation has asked for. That of an annotation is a digest.
+const firstID = "first"
+
+func isRotated(p *localaccount.AdminPassword) bool { return p != nil && p.ID != firstID }
+
+// setsFirst reports whether the admin's first password isn't left to Argo CD. Each of several API servers makes one when it starts, and the Secret
+// that is published may have one that another server has replaced (argo-cd, issue 6797). That of an Argo CD that runs already stays as it is,
+// and so does that of a backup.
+func setsFirst(c part.Candidate) bool {
+	v := c.Decision.ArgoCD.Values
+	return c.Running.ArgoCDWanted == "" && c.Spec.RestoreFrom == nil && argocd.SeveralServers(v) && argocd.GeneratesPassword(v) && setElsewhere(c) == ""
+}
+
 // rotate decides on the admin's password. What keeps it from being rotated is no mistake of the spec: the tenant goes on without.
 func rotate(c part.Candidate) {
 	a, v := &c.Decision.Accounts, c.Decision.ArgoCD.Values
 	a.Asked = c.Rotation != ""
 	is := a.Kept.Admin
 	id := idOf(c.Rotation)
-	if !a.Asked && is != nil {
+	switch {
+	case a.Asked:
+	case is != nil:
 		id = is.ID
+	case setsFirst(c):
+		id = firstID
 	}
 	if is != nil && !isPast(is.ChangedAt, c.Now) {
 		// Somebody has edited it, and Argo CD would accept no session.
@@ -55,7 +72,8 @@ func rotate(c part.Candidate) {
 		}
 	case is == nil || is.ID != id:
 		now := c.Now.UTC().Format(time.RFC3339)
-		is = &localaccount.AdminPassword{ID: id, AskedAt: now, ChangedAt: now}
+		// No session has begun with a password before the first.
+		is = &localaccount.AdminPassword{ID: id, AskedAt: now, ChangedAt: now, Settled: id == firstID}
 		is.Hash = hash(passwordOf(a.Kept.Key, *is), localaccount.Derive(a.Kept.Key, "salt of "+purposeOf(*is))[:saltBytes])
 	}
 	a.Kept.Admin = is

@@ -134,3 +134,56 @@ func TestAdminPasswordOfNewTenant(t *testing.T) {
 		t.Errorf("switched on again: published is %q: %s", password, crossplanetest.Refusal(e.Response))
 	}
 }
+
+// TestFirstPasswordOfSeveralServers: each of several API servers makes a password when it starts, and one of them is published. So the function makes
+// it, once, for Argo CDs that are installed from now on.
+func TestFirstPasswordOfSeveralServers(t *testing.T) {
+	const several = `{"argocd":{"values":{"server":{"replicas":2}}}}`
+	e := accountsEngine(t, several).Install()
+	password := func() string { return detail(e, "password") }
+	works := func() bool {
+		return bcrypt.CompareHashAndPassword([]byte(argocdSecret(e, "argocdServerAdminPassword")), []byte(password())) == nil
+	}
+	roll(e)
+	first, upgrades := password(), crossplanetest.Field(e.Observed(tenant.ArgoCDRelease), "metadata").GetFields()["generation"].GetNumberValue()
+	if first == crossplanetest.Password || !works() {
+		t.Errorf("published is %q, which works: %t", first, works())
+	}
+	if is := e.Condition(v1alpha1.ConditionAccountsReady); is.GetType() != "" {
+		t.Errorf("without accounts and a rotation, there is the condition %v", is)
+	}
+	// It stays, whatever becomes of the servers.
+	e.Now = func() time.Time { return crossplanetest.Start.Add(time.Hour) }
+	roll(e)
+	if now := crossplanetest.Field(e.Observed(tenant.ArgoCDRelease), "metadata").GetFields()["generation"].GetNumberValue(); now != upgrades {
+		t.Errorf("an hour later, Argo CD is upgraded: generation %v, then %v", upgrades, now)
+	}
+	e.SetSpec(`{}`)
+	roll(e)
+	if password() != first || !works() {
+		t.Errorf("with one server, published is %q, which works: %t", password(), works())
+	}
+	e.RotatePassword("other")
+	roll(e)
+	if password() == first || !works() {
+		t.Errorf("rotated: published is the first: %t, works: %t", password() == first, works())
+	}
+	// What isn't the function's to set stays with Argo CD, or with the claim.
+	for spec, want := range map[string]string{
+		`{}`: crossplanetest.Password,
+		`{"argocd":{"values":{"server":{"replicas":2},"configs":{"secret":{"argocdServerAdminPassword":"$2a$10$mine"}}}}}`: "",
+		`{"argocd":{"values":{"server":{"replicas":2},"configs":{"secret":{"createSecret":false}}}}}`:                      crossplanetest.Password,
+	} {
+		e := accountsEngine(t, spec).Install()
+		roll(e)
+		if got := detail(e, "password"); got != want || e.Has(tenant.AccountsSecret) {
+			t.Errorf("%s: published is %q, want %q", spec, got, want)
+		}
+		// An Argo CD that runs keeps its password.
+		e.SetSpec(several)
+		roll(e)
+		if e.Has(tenant.AccountsSecret) {
+			t.Errorf("%s: a second server changes the password", spec)
+		}
+	}
+}

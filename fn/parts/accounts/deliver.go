@@ -35,7 +35,7 @@ func Deliver(t tenant.Tenant) map[string][]byte {
 	return out
 }
 
-// SetsPassword reports whether the admin's password is one that was rotated.
+// SetsPassword reports whether the admin's password is one that the function has made.
 func SetsPassword(t tenant.Tenant) bool { return t.Accounts.Kept.Admin != nil && !t.AdminDisabled }
 
 // newest returns what is to be delivered, by its key; "" for what isn't settled yet.
@@ -109,7 +109,7 @@ func given(t tenant.Tenant) []string {
 		// A claim may have none: then nobody gets them, and only the claim says so.
 		out = append(out, "tokens in the Secret of spec.writeConnectionSecretToRef: "+few.Texts(tokens))
 	}
-	if admin := t.Accounts.Kept.Admin; admin != nil {
+	if admin := t.Accounts.Kept.Admin; isRotated(admin) {
 		out = append(out, "the password of admin was rotated at "+admin.ChangedAt)
 	}
 	return out

@@ -266,3 +266,24 @@ func TestHostsOfLongNames(t *testing.T) {
 		t.Errorf("host: %s", host)
 	}
 }
+
+// TestHostOfAnEarlierClaim: a claim that is deleted and applied again waits for the hostname that the tenant of before has until it is gone. That is no
+// mistake of anybody's, and it isn't told to write another.
+func TestHostOfAnEarlierClaim(t *testing.T) {
+	const spec = `{"ingress":{"host":"argocd.example.org"}}`
+	first := crossplanetest.New(t, spec, "").Install()
+	again := crossplanetest.NewXR(t, strings.NewReplacer("customer1-", "customer1-again-", "1f0d7d2c", "another").Replace(crossplanetest.TenantXR(spec)), "")
+	again.Cluster = first.Cluster
+	again.Install()
+	if c := again.Condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForHost || c.GetMessage() != "The earlier claim customer1, which is being deleted, still has a hostname of this one" {
+		t.Errorf("IngressReady of the claim that is applied again: %v", c)
+	}
+	if owns(again) != "" {
+		t.Errorf("the admission policy lets it have %q", owns(again))
+	}
+	delete(first.Cluster, "ConfigMap/crossplane-system/"+tenant.HostnameRecord("argocd.example.org"))
+	again.Cycle(5)
+	if c := again.Condition(v1alpha1.ConditionIngressReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+		t.Errorf("once the one of before is gone: %v", c)
+	}
+}

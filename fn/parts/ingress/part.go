@@ -99,8 +99,10 @@ func observer(t tenant.Tenant) (resource.Object, error) {
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	i, state := t.Ingress, release.StateOf(t.Composed(tenant.ArgoCDRelease))
 	switch {
-	case taken(i) != "":
-		return is.No(v1alpha1.ReasonHostTaken, taken(i)+staysInUse(i), "")
+	case taken(t) != "":
+		return is.No(v1alpha1.ReasonHostTaken, taken(t)+staysInUse(i), "")
+	case slices.ContainsFunc(i.Asked, func(a tenant.AskedHostname) bool { return isEarlier(t, a) }):
+		return is.No(v1alpha1.ReasonWaitingForHost, "The earlier claim "+t.Claim.Name+", which is being deleted, still has a hostname of this one"+staysInUse(i), "")
 	case full(i) != "":
 		message := fmt.Sprintf("Hostname %s isn't reserved, because this claim keeps %d others, the most that one may have: delete the Ingresses in the virtual cluster for %s", full(i), len(i.Records), leaving(i))
 		return is.No(v1alpha1.ReasonTooManyHosts, message+staysInUse(i), "")
@@ -199,15 +201,21 @@ func served(t tenant.Tenant) string {
 // mostWithoutEffect is how many of the fields that have no effect a message names.
 const mostWithoutEffect = 12
 
-// taken returns which of the hostnames that are asked for are others', and what to write; "" for none.
-func taken(i tenant.Ingress) string {
+// isEarlier reports whether a hostname that is asked for is that of an earlier claim of the same namespace and name: while there is this one, that one
+// is deleted, and its tenant isn't gone yet.
+func isEarlier(t tenant.Tenant, a tenant.AskedHostname) bool {
+	return a.Taken && a.Holder != "" && a.Holder == t.Claim.Name
+}
+
+// taken returns which of the hostnames that are asked for are other claims', and what to write; "" for none.
+func taken(t tenant.Tenant) string {
 	var out []string
-	for n, a := range i.Asked {
+	for n, a := range t.Ingress.Asked {
 		holder := "another claim"
 		if a.Holder != "" {
 			holder = "claim " + a.Holder
 		}
-		if a.Taken {
+		if a.Taken && !isEarlier(t, a) {
 			out = append(out, fmt.Sprintf("Hostname %s is in use by %s: write another %s", a.Name, holder, fieldOf(n)))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -41,7 +42,7 @@ const (
 	stays = 2 * time.Minute
 )
 
-var applicationSets = []string{"customers", "moves"}
+var applicationSetKind = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "ApplicationSet"}
 
 // cells are two clusters with the platform, and an Argo CD on the first that brings packages and customers to both, with examples/cells.
 type cells struct {
@@ -230,8 +231,12 @@ func (c *cells) releases(ctx context.Context, t *testing.T, revision string) {
 func (c *cells) looks(ctx context.Context, t *testing.T) {
 	t.Helper()
 	c.refresh(ctx, t, "cells-platform", "cells-tenants")
-	for _, set := range applicationSets {
-		kubectl(ctx, t, "", "-n", "argocd", "annotate", "--overwrite", "applicationset", set, "argocd.argoproj.io/application-set-refresh=true")
+	for _, name := range []string{"customers", "moves"} {
+		eventually.True(ctx, t, applicationSyncIn, "there is ApplicationSet "+name, func(ctx context.Context) (bool, string) {
+			_, err := c.get(ctx, applicationSetKind, name)
+			return err == nil, fmt.Sprint(err)
+		})
+		kubectl(ctx, t, "", "-n", "argocd", "annotate", "--overwrite", "applicationset", name, "argocd.argoproj.io/application-set-refresh=true")
 	}
 }
 

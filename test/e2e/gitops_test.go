@@ -142,10 +142,11 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
 	},
 }
 
-// environment is a file in the folder of acme that has Argo CD's repo-server tell its environment, and override has Argo CD read that file.
+// program is a file in the folder of acme that has Argo CD's repo-server tell what is in the folder of another customer, and override has Argo CD run
+// it. What is outside of the repository, such as /proc/self/environ, Argo CD itself refuses to such programs since versions 3.3.15 and 3.4.10.
 const (
-	environment = `{apiVersion: "virtualargocd.io/v1alpha1", kind: "VirtualArgoCD", metadata: {name: "environment", namespace: "customer-acme", annotations: {environment: std.strReplace(importstr "/proc/self/environ", "\u0000", " ")}}, spec: {}}`
-	override    = `directory: {include: "*"}`
+	program  = `{apiVersion: "virtualargocd.io/v1alpha1", kind: "VirtualArgoCD", metadata: {name: "program", namespace: "customer-acme", annotations: {told: importstr "../list/manifest.yaml"}}, spec: {}}`
+	override = `directory: {include: "*"}`
 )
 
 // TestCustomersInGit has the Argo CD of a tenant play the one on the host, with the GitOps example: who may commit to one
@@ -182,7 +183,7 @@ func (g *gitops) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	g.cluster = open(ctx, t, g.live)
 
 	files := map[string]string{customersPath + "/acme/claim.yaml": "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: acme}\nspec: {}\n"}
-	files[customersPath+"/acme/environment.jsonnet"], files[customersPath+"/acme/.argocd-source.yaml"] = environment, override
+	files[customersPath+"/acme/program.jsonnet"], files[customersPath+"/acme/.argocd-source.yaml"] = program, override
 	for name, c := range commits {
 		files[customersPath+"/"+name+"/manifest.yaml"] = c.manifest
 		for path, content := range c.others {
@@ -235,11 +236,11 @@ func (g *gitops) former(ctx context.Context, t *testing.T, _ *envconf.Config) co
 			return g.exists(ctx, stolen), g.application(ctx, "customers")
 		})
 	}
-	eventually.True(ctx, t, applicationSyncIn, "the environment of the repo-server is in a claim", func(ctx context.Context) (bool, string) {
-		return strings.Contains(g.environment(ctx), "PATH="), g.application(ctx, "customers")
+	eventually.True(ctx, t, applicationSyncIn, "another customer's file is in a claim", func(ctx context.Context) (bool, string) {
+		return strings.Contains(g.told(ctx), "kind: List"), g.application(ctx, "customers")
 	})
 	g.remove(ctx, t, g.parse(t, formerApplication))
-	g.remove(ctx, t, g.parse(t, "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: environment, namespace: customer-acme}\n"))
+	g.remove(ctx, t, g.parse(t, "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: program, namespace: customer-acme}\n"))
 	for _, c := range commits {
 		g.remove(ctx, t, g.stolen(t, c))
 	}
@@ -260,8 +261,8 @@ func (g *gitops) current(ctx context.Context, t *testing.T, _ *envconf.Config) c
 			status := g.application(ctx, "claims-acme")
 			return strings.Contains(status, `"status":"Synced"`), status
 		})
-		if told := g.environment(ctx); told != "" {
-			t.Errorf("who may commit to folder acme reads the environment of the repo-server: %.80q", told)
+		if told := g.told(ctx); told != "" {
+			t.Errorf("who may commit to folder acme reads other folders: %.80q", told)
 		}
 	})
 	for name, c := range commits {
@@ -292,18 +293,18 @@ func (g *gitops) stolen(t *testing.T, c commit) *unstructured.Unstructured {
 	return o
 }
 
-// environment is what the claim that environment makes tells; "" if there is none.
-func (g *gitops) environment(ctx context.Context) string {
+// told is what the claim that program makes tells; "" if there is none.
+func (g *gitops) told(ctx context.Context) string {
 	claims, err := g.cluster.Resource(claim.GVK, "customer-acme")
 	if err != nil {
 		g.cluster.Forget()
 		return ""
 	}
-	o, err := claims.Get(ctx, "environment", metav1.GetOptions{})
+	o, err := claims.Get(ctx, "program", metav1.GetOptions{})
 	if err != nil {
 		return ""
 	}
-	return o.GetAnnotations()["environment"]
+	return o.GetAnnotations()["told"]
 }
 
 // application is the status of an Application, as JSON.

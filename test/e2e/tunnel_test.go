@@ -29,7 +29,7 @@ import (
 const (
 	// closedStore is the name of the closed cluster, and storeAgent that of what is applied there for claim chain.
 	closedStore, storeAgent, agents = "store-0042", "chain-store-0042", "virtual-argocd-agent"
-	closedStores                    = "e2e-closed-stores"
+	closedStores                    = "e2e-tunnel"
 	// ingressNamespace is that of the embedded cluster's ingress controller.
 	ingressNamespace = "traefik"
 )

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -112,6 +114,8 @@ func composite(claim *object) *object {
 	xr.SetNamespace("")
 	xr.SetName(name)
 	xr.SetUID("4ba6c8a4-8a5c-4b8e-9d53-d1f1d6d6c2c1")
+	// What is made for a new tenant has this time.
+	xr.SetCreationTimestamp(metav1.Date(2026, time.November, 28, 2, 0, 0, 0, time.UTC))
 	xr.SetLabels(map[string]string{
 		"crossplane.io/claim-name":      claim.GetName(),
 		"crossplane.io/claim-namespace": claim.GetNamespace(),

@@ -71,9 +71,13 @@ func rotate(c part.Candidate) {
 			return
 		}
 	case is == nil || is.ID != id:
-		now := c.Now.UTC().Format(time.RFC3339)
+		at, first := c.Now, id == firstID
+		if first && !c.Created.IsZero() {
+			at = c.Created
+		}
+		asked := at.UTC().Format(time.RFC3339)
 		// No session has begun with a password before the first.
-		is = &localaccount.AdminPassword{ID: id, AskedAt: now, ChangedAt: now, Settled: id == firstID}
+		is = &localaccount.AdminPassword{ID: id, AskedAt: asked, ChangedAt: asked, Settled: first}
 		is.Hash = hash(passwordOf(a.Kept.Key, *is), localaccount.Derive(a.Kept.Key, "salt of "+purposeOf(*is))[:saltBytes])
 	}
 	a.Kept.Admin = is

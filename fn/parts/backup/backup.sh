@@ -14,10 +14,11 @@ snapshot)
 
 export)
   # What Argo CD runs as is left out, with Helm's record of it: it is installed anew, so that nothing of a backup acts before the platform lets it.
+  # So is from which addresses Services get theirs: it may be another host that all of this comes back on. Kubernetes makes these objects anew.
   # GNU tar, which the image of Argo CD has, keeps the names, which are keys of the virtual API's store.
   gunzip -c all.tar.gz >snapshot.tar 2>/tmp/err && rm all.tar.gz || fail "reading vcluster's snapshot" "$(why)"
   tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
-  if grep -E '^/registry/(pods|replicasets|deployments|statefulsets|daemonsets|jobs|controllerrevisions)/argocd/|^/registry/secrets/argocd/sh[.]helm[.]release[.]' keys >drop; then
+  if grep -E '^/registry/(pods|replicasets|deployments|statefulsets|daemonsets|jobs|controllerrevisions)/argocd/|^/registry/secrets/argocd/sh[.]helm[.]release[.]|^/registry/(servicecidrs|ipaddresses)/|^/registry/ranges/serviceips$' keys >drop; then
     tar --delete -P -f snapshot.tar -T drop 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   fi
   gzip snapshot.tar 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"

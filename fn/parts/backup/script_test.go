@@ -1,16 +1,21 @@
 package backup_test
 
 import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
@@ -108,6 +113,36 @@ func TestReportsSomething(t *testing.T) {
 				t.Errorf("%s, %s: it reports %s, %v", script, name, did, err)
 			}
 		}
+	}
+}
+
+// TestWhatASnapshotLeavesOut: Argo CD itself, which is installed anew, and what Services get addresses from, which another host has others of.
+func TestWhatASnapshotLeavesOut(t *testing.T) {
+	kept := []string{
+		"/registry/argoproj.io/applications/argocd/shop", "/registry/configmaps/argocd/argocd-cm", "/registry/deployments/default/web", "/registry/secrets/argocd/git",
+		"/registry/secrets/team/sh.helm.release.v1.web.v1", "/registry/services/specs/argocd/argocd-server",
+	}
+	keys := append(slices.Clone(kept), "/registry/deployments/argocd/argocd-server", "/registry/secrets/argocd/sh.helm.release.v1.argocd.v1",
+		"/registry/servicecidrs/kubernetes", "/registry/ipaddresses/10.96.0.10", "/registry/ranges/serviceips")
+	all := &bytes.Buffer{}
+	zipped := gzip.NewWriter(all)
+	w := tar.NewWriter(zipped)
+	for _, key := range keys {
+		if err := w.WriteHeader(&tar.Header{Name: key, Mode: 0o600}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmp.Or(w.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dir := inDir(t, map[string]string{"all.tar.gz": all.String(), "argocd": "#!/bin/sh\n"})
+	runStep(t, dir, "backup.sh", "export")
+	out, err := exec.CommandContext(t.Context(), "tar", "-t", "-P", "-f", filepath.Join(dir, "snapshot.tar.gz")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if diff := gocmp.Diff(kept, strings.Fields(string(out))); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
@@ -211,7 +246,7 @@ func TestWhatACopyGets(t *testing.T) {
 			for _, m := range regexp.MustCompile(`(?m)^  name: (.*)$`).FindAllStringSubmatch(string(imported), -1) {
 				got = append(got, m[1])
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})

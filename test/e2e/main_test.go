@@ -96,8 +96,11 @@ func run(m *testing.M) int {
 func nothingLeft(ctx context.Context) error {
 	for deadline := time.Now().Add(goneWithin); ; time.Sleep(2 * time.Second) {
 		after, err := inventory.Take(ctx, host)
-		// The tests restart some of the platform's pods.
-		diff := inventory.Diff(before.UnnamedPods(crossplane), after.UnnamedPods(crossplane))
+		// The tests restart some of the platform's pods, and the ingress controller.
+		unnamed := func(l inventory.Listing) inventory.Listing {
+			return l.UnnamedPods(crossplane).UnnamedPods(ingressNamespace)
+		}
+		diff := inventory.Diff(unnamed(before), unnamed(after))
 		if err == nil && len(diff) == 0 {
 			return nil
 		}

@@ -148,7 +148,7 @@ func (o Struct) Created() time.Time {
 }
 
 // Deleting reports whether an object is being deleted.
-func (s Struct) Deleting() bool { return s.String("metadata", "deletionTimestamp") != "" }
+func (o Struct) Deleting() bool { return o.String("metadata", "deletionTimestamp") != "" }
 
 // Composed is an observed composed resource.
 type Composed struct {

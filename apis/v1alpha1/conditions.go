@@ -205,8 +205,8 @@ const (
 	// ReasonTooManyHosts: the claim keeps as many hostnames as one may have, and the one that it
 	// asks for isn't reserved (False, only IngressReady). The message names those that it gives up.
 	ReasonTooManyHosts = "TooManyHosts"
-	// ReasonWaitingForHost: it isn't known yet whether the hostname is free, or an earlier claim of the same name, which is being deleted, still has it
-	// (False, only IngressReady).
+	// ReasonWaitingForHost: it isn't known yet whether the hostname is free, or it belongs to the tenant of an earlier claim of the same name, which isn't gone
+	// yet (False, only IngressReady).
 	ReasonWaitingForHost = "WaitingForHost"
 	// ReasonCertificateInvalid: the claim's certificate is in use, and has expired, or isn't for
 	// all hostnames (False, only IngressReady).

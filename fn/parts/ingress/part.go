@@ -101,8 +101,8 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	switch {
 	case taken(t) != "":
 		return is.No(v1alpha1.ReasonHostTaken, taken(t)+staysInUse(i), "")
-	case slices.ContainsFunc(i.Asked, func(a tenant.AskedHostname) bool { return isEarlier(t, a) }):
-		return is.No(v1alpha1.ReasonWaitingForHost, "The earlier claim "+t.Claim.Name+", which is being deleted, still has a hostname of this one"+staysInUse(i), "")
+	case earlier(t) != "":
+		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+earlier(t)+" still belongs to the tenant of an earlier claim "+t.Claim.Name+", which isn't gone yet"+staysInUse(i), "")
 	case full(i) != "":
 		message := fmt.Sprintf("Hostname %s isn't reserved, because this claim keeps %d others, the most that one may have: delete the Ingresses in the virtual cluster for %s", full(i), len(i.Records), leaving(i))
 		return is.No(v1alpha1.ReasonTooManyHosts, message+staysInUse(i), "")
@@ -201,10 +201,20 @@ func served(t tenant.Tenant) string {
 // mostWithoutEffect is how many of the fields that have no effect a message names.
 const mostWithoutEffect = 12
 
-// isEarlier reports whether a hostname that is asked for is that of an earlier claim of the same namespace and name: while there is this one, that one
-// is deleted, and its tenant isn't gone yet.
+// isEarlier reports whether a hostname that is asked for belongs to another tenant of a claim of this namespace and name. There is one such claim at a
+// time, so that tenant is of one from before, and isn't gone yet.
 func isEarlier(t tenant.Tenant, a tenant.AskedHostname) bool {
 	return a.Taken && a.Holder != "" && a.Holder == t.Claim.Name
+}
+
+// earlier returns the first of the hostnames that are asked for which belongs to the tenant of an earlier claim; "" for none.
+func earlier(t tenant.Tenant) string {
+	for _, a := range t.Ingress.Asked {
+		if isEarlier(t, a) {
+			return a.Name
+		}
+	}
+	return ""
 }
 
 // taken returns which of the hostnames that are asked for are other claims', and what to write; "" for none.

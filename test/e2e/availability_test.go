@@ -24,12 +24,14 @@ type listener struct {
 	failures []string
 }
 
-// listen asks for a URL until end or atMost is called, and waits between two requests. The configuration has the credentials.
-func listen(ctx context.Context, url string, config *rest.Config, pause time.Duration) *listener {
+// listen asks for a URL at an interval, until end or atMost is called. The configuration has the credentials.
+func listen(ctx context.Context, url string, config *rest.Config, interval time.Duration) *listener {
 	ctx, stop := context.WithCancel(ctx)
 	l := &listener{stop: stop}
 	l.done.Go(func() {
 		answered := time.Now()
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
 		for {
 			began := time.Now()
 			err := ask(ctx, url, config)
@@ -47,7 +49,7 @@ func listen(ctx context.Context, url string, config *rest.Config, pause time.Dur
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(pause):
+			case <-tick.C:
 			}
 		}
 	})

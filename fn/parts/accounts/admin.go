@@ -35,7 +35,7 @@ func isRotated(p *localaccount.AdminPassword) bool { return p != nil && p.ID != 
 // and so does that of a backup.
 func setsFirst(c part.Candidate) bool {
 	v := c.Decision.ArgoCD.Values
-	return c.Running.ArgoCDWanted == "" && c.Spec.RestoreFrom == nil && argocd.SeveralServers(v) && argocd.GeneratesPassword(v) && setElsewhere(c) == ""
+	return c.Running.ArgoCDWanted == "" && c.Spec.RestoreFrom == nil && argocd.SeveralServers(v) && !argocd.AdminDisabled(v)
 }
 
 // rotate decides on the admin's password. What keeps it from being rotated is no mistake of the spec: the tenant goes on without.

@@ -53,7 +53,7 @@ func firstOf(s State, at int) int {
 }
 
 // whole leaves out states that Crossplane has written by half: it writes the phase first and then the conditions, so that a
-// claim may have the phase of one station with the conditions of another, until its conditions follow.
+// claim may have the phase of one station with the conditions of another, until its conditions follow, or until the claim is gone.
 func whole(seen []State) []State {
 	known := func(is func(State) bool) bool {
 		return slices.ContainsFunc(way, func(w station) bool { return is(w.State) })
@@ -62,7 +62,7 @@ func whole(seen []State) []State {
 	for i, s := range seen {
 		conditions := s
 		conditions.Phase = ""
-		half := i+1 < len(seen) && seen[i+1].Phase == s.Phase && !known(func(is State) bool { return is == s }) &&
+		half := (i+1 == len(seen) || seen[i+1].Phase == s.Phase) && !known(func(is State) bool { return is == s }) &&
 			known(func(is State) bool { return is.Phase == s.Phase }) &&
 			known(func(is State) bool { is.Phase = ""; return is == conditions })
 		if !half {

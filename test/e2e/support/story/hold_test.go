@@ -23,6 +23,7 @@ func TestHold(t *testing.T) {
 		"RestoredAndOn":   {[]State{pending, installing, pending, ready, degraded, ready}, ""},
 		"RestoredTwice":   {[]State{installing, ready, degraded, ready, degraded, ready, degraded, ready}, "comes nowhere"},
 		"Half":            {[]State{installing, ready, half, degraded, ready}, ""},
+		"HalfAtTheEnd":    {[]State{installing, ready, degraded, ready, half}, ""},
 		"HalfForever":     {[]State{installing, ready, half, ready}, "was not seen as\nDegraded"},
 		"ForeignHalf":     {[]State{installing, ready, foreign, degraded, ready}, "was not seen as\nDegraded"},
 		"Missing":         {[]State{pending, ready, degraded, ready}, "was not seen as\nProvisioning"},

@@ -56,7 +56,7 @@ type XArgoCDPool struct {
 type PoolSpec struct {
 	// Plan of the spares. They have nothing but what the plan and the platform give each
 	// tenant, and no backups. When the pool's plan, or what is in it, changes, the spares are
-	// replaced.
+	// replaced. So is one that has been Degraded for half an hour.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`

@@ -78,7 +78,7 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	case v1alpha1.PlanKind:
 		refused = answer(req, rsp, plans.RequiredDefaults, func(rest time.Duration) error { return plans.Answer(req, rsp, rest) })
 	case v1alpha1.PoolKind:
-		refused = answer(req, rsp, pool.RequiredPlan, func(rest time.Duration) error { return pool.Answer(req, rsp, rest) })
+		refused = answer(req, rsp, pool.RequiredPlan, func(rest time.Duration) error { return pool.Answer(req, rsp, rest, now) })
 	case v1alpha1.ClaimKind:
 		refused = answer(req, rsp, front.RequiredTenants, func(rest time.Duration) error { return front.Answer(req, rsp, rest) })
 	default:

@@ -48,11 +48,14 @@ const (
 	MaxSize = 20
 	// AtATime is how many spares a pool installs at once.
 	AtATime = 2
+	// brokenFor is how long a spare may be Degraded before it is replaced.
+	brokenFor = 30 * time.Minute
 )
 
 // Answer writes what a pool composes and its status into the response. rest is how long Crossplane may leave it alone.
-func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest time.Duration) error {
+func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest time.Duration, now time.Time) error {
 	p, mistake := read(req)
+	p.now = now
 	s := wire.Selectors{}
 	rsp.Requirements = &fnv1.Requirements{Resources: s}
 	s.Named(RequiredPlan, v1alpha1.APIVersion, v1alpha1.PlanKind, "", cmp.Or(p.spec.Plan, plan.Default))
@@ -83,6 +86,7 @@ type pool struct {
 	xr   wire.Struct
 	spec v1alpha1.PoolSpec
 	plan plan.Plan
+	now  time.Time
 	// spares are those that have an Object, in the order in which they were made.
 	spares []one
 	// unprotected is why nothing may be installed on the host; "" where it may.
@@ -211,6 +215,12 @@ func (p pool) stateOf(is one) state {
 	return stays
 }
 
+// isBroken reports whether a spare was Ready once, and has been Degraded for long.
+func (p pool) isBroken(is one) bool {
+	since, err := time.Parse(time.RFC3339, is.xr.Condition("Ready").LastTransitionTime)
+	return is.xr.String("status", "readyAt") != "" && is.xr.String("status", "phase") == string(v1alpha1.PhaseDegraded) && err == nil && p.now.Sub(since) >= brokenFor
+}
+
 // A Decision is what a pool composes.
 type decision struct {
 	// handed are those of which the Object stays until nothing depends on it.
@@ -252,6 +262,11 @@ func (p pool) decide(accepted bool) decision {
 	for _, is := range d.kept {
 		// One that broke later holds nothing up.
 		making += btoi(is.xr.String("status", "readyAt") == "")
+	}
+	// One after the other: where the host is in trouble, spares heal with it.
+	if broken := slices.IndexFunc(d.kept, p.isBroken); broken >= 0 && len(d.kept) == size && going == 0 && making == 0 {
+		d.kept = slices.Delete(d.kept, broken, broken+1)
+		going++
 	}
 	// What is still being deleted takes room on the host.
 	for ; len(d.kept)+going < size && making < AtATime; making++ {

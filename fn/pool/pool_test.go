@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/proto"
@@ -140,6 +141,50 @@ func (w *world) status(status string) {
 	for _, xr := range w.tenants() {
 		maps.Copy(crossplanetest.Field(xr, "status").GetFields(), resource.MustStructJSON(status).GetFields())
 	}
+}
+
+// TestBrokenSpare: one that has been Degraded for half an hour is replaced, one after the other.
+func TestBrokenSpare(t *testing.T) {
+	w := filled(t, `{"plan":"small","size":3}`, 3)
+	breaks := func(ago time.Duration, names ...string) {
+		for _, xr := range w.tenants() {
+			if name := wire.Of(xr).String("metadata", "name"); slices.Contains(names, name) {
+				crossplanetest.Field(xr, "status").Fields["readyAt"] = structpb.NewStringValue("2026-01-01T00:00:00Z")
+				crossplanetest.Field(xr, "status").Fields["phase"] = structpb.NewStringValue("Degraded")
+				crossplanetest.SetCondition(xr, "Ready", "False", "Waiting", "")
+				for _, c := range crossplanetest.Field(xr, "status").GetFields()["conditions"].GetListValue().GetValues() {
+					c.GetStructValue().Fields["lastTransitionTime"] = structpb.NewStringValue(w.pool.Now().Add(-ago).Format(time.RFC3339))
+				}
+			}
+		}
+	}
+	are := w.names()
+	slices.Sort(are)
+	breaks(29*time.Minute, are...)
+	w.reconcile("pool")
+	if n := len(objects(w.pool)); n != 3 {
+		t.Errorf("after 29 minutes, %d of 3 broken spares are left", n)
+	}
+	breaks(31*time.Minute, are[:2]...)
+	left := func(want int) {
+		t.Helper()
+		w.reconcile("pool")
+		n := 0
+		for _, o := range objects(w.pool) {
+			if slices.Contains(are, nameIn(o)) {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d of 3 spares are left, the first two of which have been broken for long, want %d", n, want)
+		}
+	}
+	left(2)
+	left(2)
+	w.settle()
+	w.check(3)
+	breaks(31*time.Minute, are[:2]...)
+	left(1)
 }
 
 func (w *world) generation() {

@@ -101,7 +101,7 @@ func charted() map[string]verdict {
 		etcd = `{spec: {template: {metadata: {labels: {app: vcluster-etcd, release: vcluster}}, spec: {serviceAccountName: vc-vcluster, containers: [{name: etcd, image: "` + imageOfEtcd +
 			`", command: [etcd, --data-dir=/var/lib/etcd, "--advertise-client-urls=https://$(NAME).vcluster-etcd-headless.vargo-a:2379", ` +
 			`"--initial-cluster=vcluster-etcd-0=https://vcluster-etcd-0.vcluster-etcd-headless.vargo-a:2380,vcluster-etcd-1=https://vcluster-etcd-1.vcluster-etcd-headless.vargo-a:2380"]}]}}}}`
-		images, commands, run = "runs no images but", "are the vcluster chart's, with its commands", "may have no lifecycle hooks and no exec probes"
+		images, commands, run = "runs no images but", "are the vcluster chart's, with its commands", "may have no lifecycle hooks but a pause before they stop, and no exec probes"
 		devices               = "the control plane of a tenant asks for no resources but cpu, memory, ephemeral-storage, example.org/tpm"
 		account, service      = "run as vc-vcluster", `{spec: {type: ClusterIP, selector: {app: vcluster, release: vcluster}}}`
 	)
@@ -151,6 +151,9 @@ func charted() map[string]verdict {
 		"Copies":              {but("/kubernetes/.", "/"), commands},
 		"Sidecar":             {but("name: syncer", "name: other"), commands},
 		"Hook":                {but("name: syncer", "lifecycle: {preStop: {exec: {command: [sh]}}}, name: syncer"), run},
+		"HookAtStart":         {but("name: syncer", "lifecycle: {postStart: {sleep: {seconds: 5}}}, name: syncer"), run},
+		"HookAtBothEnds":      {but("name: syncer", "lifecycle: {preStop: {sleep: {seconds: 5}}, postStart: {exec: {command: [sh]}}}, name: syncer"), run},
+		"Pause":               {but("name: syncer", "lifecycle: {preStop: {sleep: {seconds: 5}}}, name: syncer"), ""},
 		"Probe":               {but("httpGet: {}", "exec: {command: [sh]}"), run},
 		"KubeletRequests":     {but("httpGet: {}", "httpGet: {host: 169.254.169.254}"), "leave host out"},
 		"KubeletConnects":     {but("httpGet: {}", "tcpSocket: {host: 10.96.0.1}"), "leave host out"},

@@ -56,6 +56,7 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 		o.Published, o.PublishedProblem = credentials.ReadVirtualKubeconfig(raw)
 	}
 	o.Running = running(o)
+	o.Summary = tenant.ReadSummary(o.Composed[tenant.Workloads].Get("status", "atProvider", "manifest"))
 	o.Redact = redact.New(o)
 	return o
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // Tenant is what resources are composed from.
@@ -75,8 +76,31 @@ type Observed struct {
 	// it, so only the certificates and the key are read.
 	Published        *ClientCertificate
 	PublishedProblem error
+	// Summary is what was observed of Argo CD's workloads.
+	Summary Summary
 	// Redact takes the tenant's secrets out of a message. It collects them once, when there is a message.
 	Redact func(message string) string
+}
+
+// A Summary is the ConfigMap with what the proxy has observed of Argo CD.
+type Summary struct {
+	// Name of the ConfigMap, which depends on the workloads that it is about; "" where it wasn't observed yet.
+	Name      string
+	Workloads []proxy.Workload
+	// Missing and Applications are nil where nothing is said of them.
+	Missing      *proxy.Missing
+	Applications *proxy.Applications
+}
+
+// ReadSummary returns what a ConfigMap of the proxy says.
+func ReadSummary(m wire.Struct) Summary {
+	data := m.Get("data")
+	return Summary{
+		Name:         m.String("metadata", "name"),
+		Workloads:    proxy.ReadSummary(data.String(proxy.SummaryWorkloads)),
+		Missing:      proxy.ReadMissing(data.String(proxy.SummaryMissing)),
+		Applications: proxy.ReadApplications(data.String(proxy.SummaryApplications)),
+	}
 }
 
 // ValuesInUse returns the chart values in the composed Secret.

@@ -10,7 +10,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // drift says what was deleted, or scaled to fewer replicas, in the virtual cluster of what the chart has installed; "" for nothing. Workloads that
@@ -22,9 +21,8 @@ func drift(t tenant.Tenant) string {
 		return ""
 	}
 	messages, gone := []string{}, few.Names{}
-	data, _ := summary(t)
 	// What was seen of another revision of the Helm release isn't known of this one.
-	if missing := proxy.ReadMissing(data.String(proxy.SummaryMissing)); missing != nil && missing.Revision == is.Int(0, "status", "atProvider", "revision") {
+	if missing := t.Observed.Summary.Missing; missing != nil && missing.Revision == is.Int(0, "status", "atProvider", "revision") {
 		for _, o := range missing.Objects {
 			gone.Add(o)
 		}
@@ -58,10 +56,9 @@ func gaveUp(t tenant.Tenant, reason string) (is, detail string) {
 
 // Applications returns how many Applications Argo CD has; what was seen last while that isn't known.
 func Applications(t tenant.Tenant) *v1alpha1.ApplicationsStatus {
-	if data, seen := summary(t); seen {
-		if is := proxy.ReadApplications(data.String(proxy.SummaryApplications)); is != nil {
-			return &v1alpha1.ApplicationsStatus{Total: is.Total, NotHealthy: is.NotHealthy, NotSynced: is.NotSynced}
-		}
+	if of, seen := summary(t); seen && of.Applications != nil {
+		is := of.Applications
+		return &v1alpha1.ApplicationsStatus{Total: is.Total, NotHealthy: is.NotHealthy, NotSynced: is.NotSynced}
 	}
 	was := t.Observed.XR.Get("status", "applications")
 	if !was.Has("total") {

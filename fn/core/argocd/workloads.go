@@ -13,7 +13,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/versions"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/tunnel"
 )
@@ -142,32 +141,29 @@ func workloadsProblem(t tenant.Tenant) string {
 	return ""
 }
 
-// summary returns the data of the summary of Argo CD's workloads. It reports false where the provider hasn't observed it yet, or can't observe it
-// now.
-func summary(t tenant.Tenant) (data wire.Struct, seen bool) {
-	m := t.Composed(tenant.Workloads).Get("status", "atProvider", "manifest")
-	// The summary may be one of other workloads, from before the values changed.
-	if workloadsProblem(t) != "" || m.String("metadata", "name") != summaryName(t) {
-		return data, false
+// summary returns the summary of Argo CD's workloads. It reports false where the provider hasn't observed it yet, or can't observe it now.
+func summary(t tenant.Tenant) (is tenant.Summary, seen bool) {
+	// It may be one of other workloads, from before the values changed.
+	if workloadsProblem(t) != "" || t.Observed.Summary.Name != summaryName(t) {
+		return tenant.Summary{}, false
 	}
-	return m.Get("data"), true
+	return t.Observed.Summary, true
 }
 
 // workloadHealth judges each of Argo CD's workloads. It reports false where the provider hasn't
 // observed all of them yet, or can't observe them now.
 func workloadHealth(t tenant.Tenant) ([]health, bool) {
-	data, seen := summary(t)
+	is, seen := summary(t)
 	if !seen {
 		return nil, false
 	}
-	summary := proxy.ReadSummary(data.String(proxy.SummaryWorkloads))
 	out := make([]health, 0, len(t.Workloads))
 	for _, w := range t.Workloads {
-		i := slices.IndexFunc(summary, func(is proxy.Workload) bool { return is.Kind == w.Kind && is.Name == w.Name })
+		i := slices.IndexFunc(is.Workloads, func(is proxy.Workload) bool { return is.Kind == w.Kind && is.Name == w.Name })
 		if i < 0 {
 			return nil, false
 		}
-		out = append(out, healthOf(w, summary[i]))
+		out = append(out, healthOf(w, is.Workloads[i]))
 	}
 	return out, true
 }

@@ -81,7 +81,6 @@ func TestOldSummary(t *testing.T) {
 	}
 }
 
-// observed is a tenant of which the summary of workloads is seen.
 // TestRunningVersion: only a short version leaves a virtual cluster.
 func TestRunningVersion(t *testing.T) {
 	server := tenant.Workload{Component: "server", Kind: deployment, Name: "argocd-server"}
@@ -123,6 +122,8 @@ func TestRunningVersion(t *testing.T) {
 	}
 }
 
+// observed is a tenant of which the Object with the summary of workloads is seen.
 func observed(s *structpb.Struct) tenant.Observed {
-	return tenant.Observed{Composed: map[string]wire.Composed{tenant.Workloads: {Struct: wire.Of(s)}}}
+	o := wire.Composed{Struct: wire.Of(s)}
+	return tenant.Observed{Composed: map[string]wire.Composed{tenant.Workloads: o}, Summary: tenant.ReadSummary(o.Get("status", "atProvider", "manifest"))}
 }

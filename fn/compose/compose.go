@@ -18,7 +18,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
-	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
@@ -120,13 +119,10 @@ func record(t tenant.Tenant) (resource.Object, error) {
 }
 
 // accepted composes the Secret with what was accepted. It is no ConfigMap, since a claim
-// may have values that its author should have kept in a Secret. provider-helm reads the virtual cluster's patch from it.
+// may have values that its author should have kept in a Secret.
 func accepted(t tenant.Tenant) (resource.Object, error) {
 	s := resource.Secret(t, t.Names.AcceptedSecret, "virtualargocd.io/accepted")
 	s.Data = map[string][]byte{tenant.AcceptedKey: t.Accepted}
-	if vcluster.HasPatch(t) {
-		s.Data[tenant.PatchKey] = []byte(vcluster.Patch)
-	}
 	return resource.Object{Typed: s}, nil
 }
 

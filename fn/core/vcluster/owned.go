@@ -10,7 +10,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// OwnedRows are the rows of Objects that write owners into the control plane's objects on the
+// OwnedRows are the rows of Objects that write owners, and what the chart has no value for, into the control plane's objects on the
 // host: its workloads, with their pods and volumes, and its Service, which owns everything that
 // the syncer creates there. So Kubernetes' garbage collector deletes all pods and volumes at once
 // when the tenant is deleted. Without that, they go with the namespace: its controller begins five
@@ -26,10 +26,21 @@ func OwnedRows(t tenant.Tenant) []resource.Row {
 	etcd := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: tenant.HelmVCluster + "-etcd"}
 	hasEtcd := t.Store.Kind == plan.StoreEtcd
 	return []resource.Row{
-		owned(t, tenant.ControlPlaneService, true, service),
-		owned(t, tenant.ControlPlaneWorkload, true, control),
-		owned(t, tenant.ControlPlaneStore, hasEtcd, etcd),
+		owned(t, tenant.ControlPlaneService, true, service, nil),
+		owned(t, tenant.ControlPlaneWorkload, true, control, pause(t)),
+		owned(t, tenant.ControlPlaneStore, hasEtcd, etcd, nil),
 	}
+}
+
+// pause returns the spec with which a control plane that others can stand in for goes on answering for a moment when it ends; nil for another one.
+// What sends requests to a pod learns that the pod ends when the pod does. The chart, which gives it 15 seconds to end, has no value for a pause.
+// Helm keeps what its charts don't have.
+func pause(t tenant.Tenant) map[string]any {
+	if t.ControlPlanes < 2 {
+		return nil
+	}
+	syncer := map[string]any{"name": "syncer", "lifecycle": map[string]any{"preStop": map[string]any{"sleep": map[string]any{"seconds": 5.}}}}
+	return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{syncer}}}}
 }
 
 // ControlPlaneKind returns the kind of the control plane's workload.
@@ -41,19 +52,23 @@ func ControlPlaneKind(t tenant.Tenant) string {
 	return "StatefulSet"
 }
 
-// owned is the row of the Object for one object of the chart. It isn't needed while the tenant is
+// owned is the row of the Object for one object of the chart, with fields of its spec, if any. It isn't needed while the tenant is
 // installed, which spares events for Crossplane's circuit breaker.
-func owned(t tenant.Tenant, composed string, has bool, of corev1.ObjectReference) resource.Row {
+func owned(t tenant.Tenant, composed string, has bool, of corev1.ObjectReference, spec map[string]any) resource.Row {
 	return resource.Row{
 		Name: composed, Has: has && (t.Composed(composed).Exists() || tenant.WasReady(t.Observed)), Ready: true,
 		Build: func(t tenant.Tenant) (resource.Object, error) {
 			o := resource.NewObject(t, composed, t.Names.HostProviderConfig, resource.ReadyOnceCreated)
 			o.Spec.ManagementPolicies = xpv1.ManagementPolicies{xpv1.ManagementActionObserve, xpv1.ManagementActionUpdate}
-			return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: map[string]any{
+			manifest := map[string]any{
 				"apiVersion": of.APIVersion,
 				"kind":       of.Kind,
 				"metadata":   map[string]any{"namespace": t.Names.Namespace, "name": of.Name, "ownerReferences": ownersOnHost(t)},
-			}}, nil
+			}
+			if spec != nil {
+				manifest["spec"] = spec
+			}
+			return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: manifest}, nil
 		},
 	}
 }

@@ -20,7 +20,12 @@ name() { sed -n 's/^ *"name": "\(.*\)",*$/\1/p' "$1" | head -n 1; }
 case "$*" in
 "create --dry-run=client --recursive -f "*) cat "$5"/*.json ;;
 "create --dry-run=client -f "*) echo "team-a $(name "$4") virtualargocd.io/v1alpha1" ;;
-"apply --server-side -f "*) for file in "$4"/*; do echo "apply $(name "$file")" >>"$DIR/did"; done ;;
+"apply --server-side -f "*)
+  for file in "$4"/*; do
+    case $(name "$file") in sealed) unknown=1 ;; *) echo "apply $(name "$file")" >>"$DIR/did" ;; esac
+  done
+  [ -z "${unknown-}" ] || { echo 'no matches for kind "SealedSecret"' >&2; exit 1; }
+  ;;
 "patch --local -f "*) sed "s/\"spec\": {/\"spec\": {\"patched\": \"$(echo "$8" | tr -d '"{}')\", /" "$4" ;;
 "create -f "*)
   name=$(name "$3")
@@ -28,13 +33,20 @@ case "$*" in
   touch "$DIR/is-$name"
   ls "$DIR" | grep -c '^is-' >>"$DIR/atOnce"
   ;;
+"patch virtualargocds.virtualargocd.io "*) echo "activate $3" >>"$DIR/did" && touch "$DIR/active-$3" ;;
 *jsonpath*"spec.restoreFrom"*) [ "$3" = made ] || echo '{}' ;;
 *jsonpath*)
   sleep 0.5
-  [ "$3" = never ] && printf 'Pending\nRestoreFailed\nthere is none\n' || printf 'Ready\nInactive\nit is restored\n'
+  is=Inactive
+  if grep -q "create $3 .*activate:true" "$DIR/did" || [ -e "$DIR/active-$3" ]; then is=Available; fi
+  case $3 in
+  never) is=RestoreFailed ;;
+  slow) [ -e "$DIR/tried" ] || is=RestoreFailed; touch "$DIR/tried" ;;
+  esac
+  [ $is = RestoreFailed ] && printf 'Pending\nRestoreFailed\nthere is none\n' || printf "Ready\n$is\nit is restored\n"
   rm -f "$DIR/is-$3"
   ;;
-"get virtualargocds.virtualargocd.io made "*) ;;
+"get virtualargocds.virtualargocd.io made "* | "get virtualargocds.virtualargocd.io earlier "*) ;;
 "get virtualargocds.virtualargocd.io "*) exit 1 ;;
 esac
 `
@@ -53,6 +65,9 @@ func TestRestoreScript(t *testing.T) {
 		"Order":    {[]string{"--parallel", "1"}, map[string]string{"a": "1", "b": "10", "c": "-1", "d": ""}, []string{"b", "a", "d", "c"}, "1", []string{"4 of 4 claims are restored"}, false},
 		"AtOnce":   {[]string{"--parallel", "2"}, map[string]string{"a": "9", "b": "8", "c": "7", "d": "6"}, nil, "2", []string{"4 of 4 claims are restored"}, false},
 		"Activate": {[]string{"--activate"}, map[string]string{"a": ""}, []string{"a"}, "1", []string{"1 of 1 claims are restored"}, false},
+		"Earlier":  {[]string{"--activate"}, map[string]string{"earlier": ""}, nil, "0", []string{"1 of 1 claims are restored"}, false},
+		"Slow":     {nil, map[string]string{"slow": ""}, []string{"slow"}, "1", []string{"1 of 1 claims are restored"}, false},
+		"NoKind":   {nil, map[string]string{"a": ""}, []string{"a"}, "1", []string{"1 of 1 claims are restored", "SealedSecret", "not everything else could be applied"}, true},
 		"Never":    {nil, map[string]string{"a": "", "never": ""}, nil, "2", []string{"1 of 2 claims are restored", "team-a/never  Pending: there is none"}, true},
 		"Made":     {nil, map[string]string{"made": ""}, nil, "0", []string{"0 of 1 claims are restored", "team-a/made  it was made without a backup"}, true},
 	} {
@@ -66,6 +81,10 @@ func TestRestoreScript(t *testing.T) {
 			}
 			write(filepath.Join(dir, "kubectl"), fakeHost)
 			write(filepath.Join(in, "plan.json"), "{\n    \"kind\": \"XArgoCDPlan\",\n    \"metadata\": {\n        \"name\": \"small\"\n    }\n}\n")
+			write(filepath.Join(in, "team.json"), "{\n    \"kind\": \"Namespace\",\n    \"metadata\": {\n        \"name\": \"team-a\"\n    }\n}\n")
+			if name == "NoKind" {
+				write(filepath.Join(in, "secret.json"), "{\n    \"kind\": \"SealedSecret\",\n    \"metadata\": {\n        \"name\": \"sealed\"\n    }\n}\n")
+			}
 			for name, priority := range tc.claims {
 				annotation := ""
 				if priority != "" {
@@ -76,7 +95,7 @@ func TestRestoreScript(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "sh", append(append([]string{"../../examples/backup/restore.sh"}, tc.args...), in)...)
-			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DIR=" + dir}
+			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DIR=" + dir, "FAILURES=2"}
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != tc.fails {
 				t.Errorf("want that it fails %t, got %v: %s", tc.fails, err, out)
@@ -87,8 +106,11 @@ func TestRestoreScript(t *testing.T) {
 				}
 			}
 			did, err := os.ReadFile(filepath.Join(dir, "did"))
-			if err != nil || !strings.HasPrefix(string(did), "apply small\n") {
-				t.Errorf("plans come first: %s, %v", did, err)
+			if err != nil || !strings.HasPrefix(string(did), "apply team-a\napply small\n") {
+				t.Errorf("namespaces and plans come first: %s, %v", did, err)
+			}
+			if activated := strings.Contains(string(did), "activate earlier\n"); activated != (name == "Earlier") {
+				t.Errorf("a tenant of an earlier run is activated: %t", activated)
 			}
 			var order []string
 			for _, m := range regexp.MustCompile(`(?m)^create (\S+) (.*)$`).FindAllStringSubmatch(string(did), -1) {

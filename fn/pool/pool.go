@@ -168,17 +168,16 @@ func (p *pool) find(req *fnv1.RunFunctionRequest, s wire.Selectors) bool {
 	return read
 }
 
-// choosePlan has the plan of the spares.
+// choosePlan has the plan of the spares. One with a mistake is none: the spares that are there stay as they are.
 func (p *pool) choosePlan(req *fnv1.RunFunctionRequest) error {
 	found, _ := wire.Required(req, RequiredPlan, v1alpha1.APIVersion, v1alpha1.PlanKind)
-	var err error
-	switch is := wire.Named(found, p.spec.Plan); {
-	case is.Exists():
-		p.plan, err = decode.Plan(is)
-	case p.spec.Plan == plan.Default:
-		p.plan, err = decode.Plan(wire.Struct{})
-	default:
-		err = fmt.Errorf("spec.plan: there is no XArgoCDPlan %.80q: create it, or write another one", p.spec.Plan)
+	is := wire.Named(found, p.spec.Plan)
+	if !is.Exists() && p.spec.Plan != plan.Default {
+		return fmt.Errorf("spec.plan: there is no XArgoCDPlan %.80q: create it, or write another one", p.spec.Plan)
+	}
+	of, err := decode.Plan(is)
+	if err == nil {
+		p.plan = of
 	}
 	return err
 }

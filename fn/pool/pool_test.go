@@ -271,6 +271,11 @@ func TestPoolChanges(t *testing.T) {
 		t.Errorf("they have the plan as it was: %v, %v", was, w.names())
 	}
 	was = w.names()
+	w.pool.AddPlan("small", `{"vcluster":{"nonsense":true}}`)
+	w.settle()
+	if is := w.pool.Condition(v1alpha1.ConditionSpecAccepted); same() != 2 || len(w.names()) != 2 || !strings.Contains(is.GetMessage(), "nonsense") {
+		t.Errorf("a mistake of the plan changed something: %v, %v, %s", was, w.names(), is.GetMessage())
+	}
 	set(`{"plan":"lost","size":2}`)
 	w.settle()
 	if is := w.pool.Condition(v1alpha1.ConditionSpecAccepted); same() != 2 || !strings.Contains(is.GetMessage(), `there is no XArgoCDPlan "lost"`) {

@@ -205,7 +205,7 @@ list() { kubectl get "$kind" "$@" -o 'jsonpath={range .items[*]}{.metadata.names
 } >"$RESULTS.list"
 trap 'rm -rf "$RESULTS" "$RESULTS.list"' EXIT
 began=$(date +%s) count=$(wc -l <"$RESULTS.list")
-xargs -n 1 -P "$PARALLEL" sh "$0" --one <"$RESULTS.list"
+xargs -r -n 1 -P "$PARALLEL" sh "$0" --one <"$RESULTS.list"
 failed=$(find "$RESULTS" -type f | wc -l)
 echo "$((count - failed)) of $((count)) are moved, in $(($(date +%s) - began))s"
 [ "$failed" = 0 ]

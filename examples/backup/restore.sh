@@ -92,7 +92,7 @@ trap 'rm -rf "$dir"' EXIT
 for path; do
   kubectl create --dry-run=client --recursive -f "$path" -o json >>"$dir/all"
 done
-awk -v dir="$dir" '/^\{/ { n++ } { print >sprintf("%s/%06d.json", dir, n) }' "$dir/all"
+awk -v dir="$dir" '/^\{/ { if (file) close(file); file = sprintf("%s/%06d.json", dir, ++n) } { print >file }' "$dir/all"
 mkdir "$dir/claims" "$dir/namespaces" "$dir/others"
 for file in "$dir"/*.json; do
   [ -e "$file" ] || continue
@@ -115,7 +115,7 @@ for file in "$dir"/claims/*.json; do
   [ -e "$file" ] || continue
   priority=$(sed -n 's/.*"virtualargocd.io\/restore-priority": "\(-\{0,1\}[0-9]*\)".*/\1/p' "$file" | head -n 1)
   echo "${priority:-0} $file"
-done | sort -k 1,1nr -k 2 | cut -d ' ' -f 2 | xargs -n 1 -P "$PARALLEL" sh "$0" --one
+done | sort -k 1,1nr -k 2 | cut -d ' ' -f 2 | xargs -r -n 1 -P "$PARALLEL" sh "$0" --one
 all=$(ls "$dir/claims" | grep -c '\.json$' || true) failed=$(ls "$dir/claims" | grep -c '\.failed$' || true)
 echo "$((all - failed)) of $all claims are restored, in $(($(date +%s) - began))s"
 [ "$unapplied" = 0 ] || echo "not everything else could be applied: see above" >&2

@@ -182,7 +182,7 @@ func bind(req *fnv1.RunFunctionRequest, s wire.Selectors, f *front) (bound, bool
 		return bound{}, false
 	}
 	if name == "" {
-		if own := f.own(); len(own) == 1 && (ownedByPool(own[0]) || own[0].Has("metadata", "annotations", v1alpha1.AnnotationClaimedAt)) {
+		if own := f.own(); len(own) == 1 && tenant.ClaimOf(own[0]) == f.self && (ownedByPool(own[0]) || own[0].Has("metadata", "annotations", v1alpha1.AnnotationClaimedAt)) {
 			f.at = tenant.FrontSparePrefix + f.nameOfTenant()
 		}
 		return named(req, s, *f, f.nameOfTenant())
@@ -224,7 +224,7 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 	case wasSpare && spare.Is(b.xr):
 		b.composed, b.owners = true, b.xr.Value("metadata", "ownerReferences").GetListValue().AsSlice()
 		return f.take(b), true
-	case wasSpare && of != f.self && !bindsAlready(f.object):
+	case wasSpare && of != f.self && !f.isClaims(of) && !bindsAlready(f.object):
 		b.lost = true
 		return b, true
 	case !existed && len(own) > 1:

@@ -83,6 +83,12 @@ func deletes(o *structpb.Struct) *structpb.Struct {
 	return o
 }
 
+// marked gives a composite resource the annotation of one that was a spare.
+func marked(o *structpb.Struct) *structpb.Struct {
+	crossplanetest.Field(o, "metadata").Fields["annotations"] = crossplanetest.JSON(`{"` + v1alpha1.AnnotationClaimedAt + `":"2026-01-01T00:00:00Z"}`)
+	return o
+}
+
 // TestTenantOfAFront: which composite resource a front has, whether it writes to it, and what it says.
 func TestTenantOfAFront(t *testing.T) {
 	theClaim := resource.MustStructJSON(`{"apiVersion":"` + claim + `","kind":"VirtualArgoCD","metadata":{"namespace":"team","name":"a"}}`)
@@ -102,6 +108,7 @@ func TestTenantOfAFront(t *testing.T) {
 		"Own":             {"Its own exists, under the name that it got.", []*structpb.Struct{tenantOf("a-1", ref(front))}, "", "a-1", "a-1", true, v1alpha1.ReasonAvailable},
 		"OwnFound":        {"Its own exists, and the Object was lost.", []*structpb.Struct{tenantOf("a-1", ref(front))}, "", "", "a-1", true, v1alpha1.ReasonAvailable},
 		"Claim":           {"The claim of the same name has one.", []*structpb.Struct{tenantOf("a-1", ref(claim)), theClaim}, "", "", "a-1", false, v1alpha1.ReasonClaimExists},
+		"ClaimMarked":     {"The claim of the same name has the annotation of what was a spare.", []*structpb.Struct{marked(tenantOf("a-1", ref(claim))), theClaim}, "", "", "a-1", false, v1alpha1.ReasonClaimExists},
 		"ClaimGone":       {"The claim is gone, and has left it.", []*structpb.Struct{tenantOf("a-1", ref(claim))}, "", "a-1", "a-1", true, v1alpha1.ReasonAvailable},
 		"ClaimBack":       {"A claim has got the tenant back.", []*structpb.Struct{tenantOf("a-1", ref(claim)), theClaim}, "", "a-1", "a-1", false, v1alpha1.ReasonClaimExists},
 		"ClaimDeletes":    {"The tenant of the claim is being deleted with it: the front gets another.", []*structpb.Struct{deletes(tenantOf("a-1", ref(claim)))}, "", "", own, true, v1alpha1.ReasonWaitingForTenant},

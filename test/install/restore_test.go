@@ -67,6 +67,9 @@ func TestRestoreScript(t *testing.T) {
 		"Activate": {[]string{"--activate"}, map[string]string{"a": ""}, []string{"a"}, "1", []string{"1 of 1 claims are restored"}, false},
 		"Earlier":  {[]string{"--activate"}, map[string]string{"earlier": ""}, nil, "0", []string{"1 of 1 claims are restored"}, false},
 		"Slow":     {nil, map[string]string{"slow": ""}, []string{"slow"}, "1", []string{"1 of 1 claims are restored"}, false},
+		// More than files may be open at a time.
+		"Many":     {nil, map[string]string{"a": ""}, []string{"a"}, "1", []string{"1 of 1 claims are restored"}, false},
+		"NoClaims": {nil, nil, nil, "0", []string{"0 of 0 claims are restored"}, false},
 		"NoKind":   {nil, map[string]string{"a": ""}, []string{"a"}, "1", []string{"1 of 1 claims are restored", "SealedSecret", "not everything else could be applied"}, true},
 		"Never":    {nil, map[string]string{"a": "", "never": ""}, nil, "2", []string{"1 of 2 claims are restored", "team-a/never  Pending: there is none"}, true},
 		"Made":     {nil, map[string]string{"made": ""}, nil, "0", []string{"0 of 1 claims are restored", "team-a/made  it was made without a backup"}, true},
@@ -85,6 +88,11 @@ func TestRestoreScript(t *testing.T) {
 			if name == "NoKind" {
 				write(filepath.Join(in, "secret.json"), "{\n    \"kind\": \"SealedSecret\",\n    \"metadata\": {\n        \"name\": \"sealed\"\n    }\n}\n")
 			}
+			if name == "Many" {
+				for i := range 150 {
+					write(filepath.Join(in, fmt.Sprintf("secret-%d.json", i)), "{\n    \"kind\": \"Secret\",\n    \"metadata\": {\n        \"name\": \"small\"\n    }\n}\n")
+				}
+			}
 			for name, priority := range tc.claims {
 				annotation := ""
 				if priority != "" {
@@ -94,7 +102,7 @@ func TestRestoreScript(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, "sh", append(append([]string{"../../examples/backup/restore.sh"}, tc.args...), in)...)
+			cmd := exec.CommandContext(ctx, "sh", append(append([]string{"-c", `ulimit -n 100 && exec sh "$0" "$@"`, "../../examples/backup/restore.sh"}, tc.args...), in)...)
 			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DIR=" + dir, "FAILURES=2"}
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != tc.fails {

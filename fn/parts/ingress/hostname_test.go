@@ -275,7 +275,7 @@ func TestHostOfAnEarlierClaim(t *testing.T) {
 	again := crossplanetest.NewXR(t, strings.NewReplacer("customer1-", "customer1-again-", "1f0d7d2c", "another").Replace(crossplanetest.TenantXR(spec)), "")
 	again.Cluster = first.Cluster
 	again.Install()
-	if c := again.Condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForHost || c.GetMessage() != "Hostname argocd.example.org still belongs to the tenant of an earlier claim customer1, which isn't gone yet" {
+	if c := again.Condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForHost || c.GetMessage() != "Hostname argocd.example.org belongs to another tenant of this namespace and name, such as that of an earlier claim, which isn't gone yet" {
 		t.Errorf("IngressReady of the claim that is applied again: %v", c)
 	}
 	if owns(again) != "" {

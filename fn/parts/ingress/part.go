@@ -102,7 +102,7 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case taken(t) != "":
 		return is.No(v1alpha1.ReasonHostTaken, taken(t)+staysInUse(i), "")
 	case earlier(t) != "":
-		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+earlier(t)+" still belongs to the tenant of an earlier claim "+t.Claim.Name+", which isn't gone yet"+staysInUse(i), "")
+		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+earlier(t)+" belongs to another tenant of this namespace and name, such as that of an earlier claim, which isn't gone yet"+staysInUse(i), "")
 	case full(i) != "":
 		message := fmt.Sprintf("Hostname %s isn't reserved, because this claim keeps %d others, the most that one may have: delete the Ingresses in the virtual cluster for %s", full(i), len(i.Records), leaving(i))
 		return is.No(v1alpha1.ReasonTooManyHosts, message+staysInUse(i), "")
@@ -202,7 +202,7 @@ func served(t tenant.Tenant) string {
 const mostWithoutEffect = 12
 
 // isEarlier reports whether a hostname that is asked for belongs to another tenant of a claim of this namespace and name. There is one such claim at a
-// time, so that tenant is of one from before, and isn't gone yet.
+// time, so that tenant is of one from before, and isn't gone yet; or one is a claim's, and the other a namespaced VirtualArgoCD's.
 func isEarlier(t tenant.Tenant, a tenant.AskedHostname) bool {
 	return a.Taken && a.Holder != "" && a.Holder == t.Claim.Name
 }

@@ -23,7 +23,7 @@ const EtcdImage = "registry.k8s.io/etcd:3.6.8-0"
 
 // HAProxyImage leads to the first of several redis, under the name that the redis-ha
 // chart 4.34.11 has for it; the program is Debian's, of the same minor version.
-const HAProxyImage = "ecr-public.aws.com/docker/library/haproxy:3.0.8-alpine"
+const HAProxyImage = "ecr-public.aws.com/docker/library/haproxy:3.3.10-alpine"
 
 // ServersImage has servers that stand for a customer's own in end-to-end tests: git
 // with servers for https and SSH, and LDAP for the users and groups behind Dex.

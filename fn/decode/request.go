@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,7 +91,7 @@ func (d *Draft) Unwrap() error { return d.Wrong }
 // rest: a Draft if more can be said of it.
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
 	g := tenant.Given{
-		XRName: o.XR.String("metadata", "name"), Before: o.ValuesInUse(), Was: o.Accepted(), Running: o.Running,
+		XRName: o.XR.String("metadata", "name"), APIVersion: o.XR.String("apiVersion"), Before: o.ValuesInUse(), Was: o.Accepted(), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 		Kept: o.Kept(), Now: o.Now, Created: spare.Created(o.XR), Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
 		Restored: restored(o.Composed[tenant.RestoreRecord].Get("data")), BackupNow: o.XR.String("metadata", "annotations", v1alpha1.AnnotationBackup),
@@ -142,6 +143,15 @@ func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (
 // found returns what is given of a tenant with the Secrets and hostnames that Crossplane has looked for, and with the channel of its plan or
 // claim. The error is that of the channel.
 func found(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (_ tenant.Given, err error) {
+	if name := originalOf(g); name != "" {
+		found, read := wire.Required(req, requiredOriginal, g.APIVersion, v1alpha1.Kind)
+		if !read {
+			return g, ErrUnread
+		}
+		g.Suspended = slices.ContainsFunc(found, func(xr wire.Struct) bool {
+			return xr.Has("spec", "suspension") && xr.String("metadata", "name") != g.XRName
+		})
+	}
 	g.Secrets = secrets(req, g.Claim.Namespace, g.Input.Credentials.Label)
 	g.Hostnames = ingress.Observe(req, o, g.Claim.Namespace, secretsIn(g.Input))
 	g.Channel, err = findChannel(req, g, secretsIn(g.Input))

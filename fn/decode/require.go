@@ -40,8 +40,16 @@ const (
 	// composite resources that require an object by name, and tries all label selectors
 	// (composite/dependency/tracker.go).
 	requiredAssignment = "assignment/"
+	// requiredOriginal is for the tenant whose backup is restored.
+	requiredOriginal = "original"
 	// requiredRevision is the prefix for a revision of a channel.
 	requiredRevision = "revision/"
+)
+
+// Labels that Crossplane gives to the composite resource of a claim, and the function to that of a namespaced VirtualArgoCD.
+const (
+	labelClaimName      = "crossplane.io/claim-name"
+	labelClaimNamespace = "crossplane.io/claim-namespace"
 )
 
 // Require requires from Crossplane what is needed to decide about a tenant of which something is asked,
@@ -58,6 +66,7 @@ func Require(rsp *fnv1.RunFunctionResponse, asked tenant.Given, err error, used 
 	requirePlan(s, asked, err)
 	requireChannel(s, asked)
 	requireChannel(s, used)
+	requireOriginal(s, asked)
 	// Nothing is decided without a plan.
 	if used.Plan.Name == "" {
 		return false
@@ -110,6 +119,21 @@ func requireChannel(s wire.Selectors, g tenant.Given) {
 	if c.Missing {
 		s.Labelled(requiredChannels, EnvironmentAPIVersion, EnvironmentKind, "", nil)
 	}
+}
+
+// requireOriginal requires the tenant whose backup a new one restores, which may still exist.
+func requireOriginal(s wire.Selectors, g tenant.Given) {
+	if name := originalOf(g); len(validation.IsValidLabelValue(name)) == 0 && name != "" {
+		s.Labelled(requiredOriginal, g.APIVersion, v1alpha1.Kind, "", map[string]string{labelClaimName: name, labelClaimNamespace: g.Claim.Namespace})
+	}
+}
+
+// originalOf returns the claim of that tenant; "" where nothing is restored, or was before.
+func originalOf(g tenant.Given) string {
+	if g.Was != nil || g.Spec.RestoreFrom == nil || g.Claim.Namespace == "" {
+		return ""
+	}
+	return cmp.Or(g.Spec.RestoreFrom.Tenant, g.Claim.Name)
 }
 
 // requireSecrets requires the Secrets that a spec names, and returns their names.

@@ -118,10 +118,11 @@ const (
 
 // Given is what is known of a tenant when a decision is made about it.
 type Given struct {
-	XRName string
-	Spec   Ask
-	Plan   plan.Plan
-	Input  inputv1alpha1.Input
+	// XRName and APIVersion are those of the composite resource.
+	XRName, APIVersion string
+	Spec               Ask
+	Plan               plan.Plan
+	Input              inputv1alpha1.Input
 	// Offered is what the tenant has of its channel.
 	Offered Offered
 	// Platform is Input with the settings of the offer and the plan, and defaults. The decision
@@ -157,6 +158,8 @@ type Given struct {
 	Rotation string
 	// Restored is what is known of the restore of spec.restoreFrom.
 	Restored Restored
+	// Suspended reports whether the platform has suspended the tenant whose backup spec.restoreFrom names.
+	Suspended bool
 	// BackupNow is the value of v1alpha1.AnnotationBackup; "" for none.
 	BackupNow string
 	// Now is the time of the call, and Created when the composite resource was created; the zero time for unknown.

@@ -52,6 +52,9 @@ func resolveRestore(of part.Candidate) error {
 	if of.Was == nil && of.Input.Backup.Remote == "" {
 		return errors.New(restoreField + ": this platform has no backups: input.backup.remote of the function isn't set")
 	}
+	if of.Suspended {
+		return fmt.Errorf(restoreField+": the platform has suspended claim %s: nobody gets its backups until that ends", cmp.Or(is.Tenant, of.Claim.Name))
+	}
 	if strings.Contains(is.Tenant, "/") {
 		// The schema refuses it. It would be a folder of another namespace.
 		return fmt.Errorf(restoreField+".tenant: %.64q isn't the name of a claim: write one of this namespace, such as customer1", is.Tenant)

@@ -110,9 +110,9 @@ func claimProtection(f front, b bound) *unstructured.Unstructured {
 		b.name, f.self.Kind, f.self.Name, v1alpha1.FrontPrefix+strings.Split(f.behind.APIVersion, "/")[0], pages.Of(v1alpha1.ReasonClaimExists)), false)
 }
 
-// spec returns what the composite resource gets of the front's spec.
+// spec returns what the composite resource gets of the front's spec: of what is too deep for a tenant only so much that the tenant refuses it.
 func (f front) spec() map[string]any {
-	spec := fieldsOf(f.xr.Get("spec"))
+	spec := wire.Cut(f.xr.Get("spec"), wire.SpecLevels)
 	for _, field := range notPassedOn {
 		delete(spec, field)
 	}

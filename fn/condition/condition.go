@@ -11,6 +11,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/visible"
 )
 
 // A Condition of the XR and of its claim.
@@ -60,21 +61,22 @@ func Said(c wire.Composed) string {
 	return ""
 }
 
-// Of is the type of a condition to return.
+// Of is the type of a condition to return. Its messages are on one line: strangers have written parts of some.
 type Of string
 
 // Yes returns the condition as one that holds.
 func (typ Of) Yes(message string) Condition {
-	return Condition{Type: string(typ), True: true, Reason: v1alpha1.ReasonAvailable, Message: message}
+	return Condition{Type: string(typ), True: true, Reason: v1alpha1.ReasonAvailable, Message: visible.Line(message)}
 }
 
 // NotYet returns the condition as one of which nothing is known yet.
 func (typ Of) NotYet(reason, message string) Condition {
-	return Condition{Type: string(typ), Unknown: true, Reason: reason, Message: message}
+	return Condition{Type: string(typ), Unknown: true, Reason: reason, Message: visible.Line(message)}
 }
 
 // No returns the condition as one that does not hold, with a detail behind the message.
 func (typ Of) No(reason, message, detail string) Condition {
+	message, detail = visible.Line(message), visible.Line(detail)
 	if detail != "" {
 		message += ": " + detail
 	}

@@ -63,7 +63,7 @@ func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 			found = append(found, fmt.Errorf("spec.%s: has %d entries: write %d at most", list, n, maxItems[list]))
 		}
 	}
-	if err := wire.Bound("spec", ours, 2); err != nil {
+	if err := wire.Bound("spec", ours, wire.SpecLevels); err != nil {
 		return tenant.Ask{}, nil, mistakes.Join(append(found, err)...)
 	}
 	texts, err := checkTexts(ours)

@@ -86,7 +86,12 @@ func object(f front, b bound) resource.Object {
 		o.Spec.ManagementPolicies = common.ManagementPolicies{common.ManagementActionObserve}
 	}
 	metadata := map[string]any{"name": b.name, "labels": f.labels()}
-	annotations := passedOn(f.xr.Texts("metadata", "annotations"))
+	annotations := map[string]any{}
+	for _, key := range tenant.ClaimsAnnotations {
+		if value := f.xr.String("metadata", "annotations", key); value != "" {
+			annotations[key] = value
+		}
+	}
 	switch at := f.xr.String("metadata", "creationTimestamp"); {
 	case b.taking && !b.writes:
 		metadata["ownerReferences"] = b.owners
@@ -110,9 +115,9 @@ func claimProtection(f front, b bound) *unstructured.Unstructured {
 		b.name, f.self.Kind, f.self.Name, v1alpha1.FrontPrefix+strings.Split(f.behind.APIVersion, "/")[0], pages.Of(v1alpha1.ReasonClaimExists)), false)
 }
 
-// spec returns what the composite resource gets of the front's spec.
+// spec returns what the composite resource gets of the front's spec: of what is too deep for a tenant only so much that the tenant refuses it.
 func (f front) spec() map[string]any {
-	spec := fieldsOf(f.xr.Get("spec"))
+	spec := wire.Cut(f.xr.Get("spec"), wire.SpecLevels)
 	for _, field := range notPassedOn {
 		delete(spec, field)
 	}
@@ -123,29 +128,20 @@ func (f front) spec() map[string]any {
 	return spec
 }
 
-// labels returns the labels of the composite resource: those that Crossplane passes on from a claim, and those by which it is found.
+// labels returns the labels of the composite resource: those of the front without those of Kubernetes and of Crossplane, which mean the object
+// that has them, and of Argo CD, which would take the composite resource for one of its Application; and those by which it is found.
 func (f front) labels() map[string]any {
-	labels := passedOn(f.xr.Texts("metadata", "labels"))
-	labels[labelClaimName], labels[labelClaimNamespace] = f.self.Name, f.self.Namespace
-	return labels
-}
-
-// notTheirs are labels and annotations that mean something only where the platform has written them.
-var notTheirs = []string{v1alpha1.AnnotationLeave, v1alpha1.AnnotationClaimedAt, v1alpha1.LabelSpare, v1alpha1.LabelPool, v1alpha1.LabelPoolPlan, v1alpha1.LabelPoolDigest}
-
-// passedOn returns labels or annotations without those of Kubernetes and of Crossplane, which mean the object that has them, and of Argo
-// CD, which would take the composite resource for one of its Application.
-func passedOn(all map[string]string) map[string]any {
 	out := map[string]any{}
-	for key, value := range all {
+	for key, value := range f.xr.Texts("metadata", "labels") {
 		domain, _, _ := strings.Cut(key, "/")
-		if slices.Contains(notTheirs, key) || slices.ContainsFunc([]string{"kubernetes.io", "k8s.io", "crossplane.io", "argoproj.io"}, func(of string) bool {
+		if slices.Contains(tenant.PlatformsMetadata, key) || slices.ContainsFunc([]string{"kubernetes.io", "k8s.io", "crossplane.io", "argoproj.io"}, func(of string) bool {
 			return domain == of || strings.HasSuffix(domain, "."+of)
 		}) {
 			continue
 		}
 		out[key] = value
 	}
+	out[labelClaimName], out[labelClaimNamespace] = f.self.Name, f.self.Namespace
 	return out
 }
 

@@ -166,16 +166,16 @@ func TestTenantOfAFront(t *testing.T) {
 	}
 }
 
-// TestManifestOfAFront: the composite resource has the front's spec without what is Crossplane's, and its labels and annotations, as that of a
-// claim does.
+// TestManifestOfAFront: the composite resource has the front's spec without what is Crossplane's, and its labels, as that of a claim does, and of
+// its annotations those by which it asks for something.
 func TestManifestOfAFront(t *testing.T) {
 	e := newFront(t, `{"plan":"small","components":[{"name":"a"}],"compositionRef":{"name":"europe"},"compositionRevisionRef":{"name":"europe-1"},"writeConnectionSecretToRef":{"name":"s"},
 		"crossplane":{"compositionRef":{"name":"virtual-argocd-front"},"resourceRefs":[{"kind":"Object","name":"a"}]},"resourceRefs":[{"name":"b"}],"claimRef":{"namespace":"others"}}`,
 		`,"labels":{"team":"a","virtualargocd.io/spare":"true","virtualargocd.io/pool":"p","virtualargocd.io/pool-plan":"small","virtualargocd.io/pool-plan-digest":"1","crossplane.io/composite":"a","argocd.argoproj.io/instance":"a","app.kubernetes.io/name":"a"},
-		"annotations":{"virtualargocd.io/backup":"now","virtualargocd.io/leave-tenant":"false","virtualargocd.io/claimed-at":"2099-01-01T00:00:00Z","kubectl.kubernetes.io/last-applied-configuration":"{}","argocd.argoproj.io/tracking-id":"a","usage.crossplane.io/a":"b"}`)
+		"annotations":{"virtualargocd.io/backup":"now","virtualargocd.io/rotate-admin-password":"1","example.org/a":"b","virtualargocd.io/leave-tenant":"false","virtualargocd.io/claimed-at":"2099-01-01T00:00:00Z","kubectl.kubernetes.io/last-applied-configuration":"{}","argocd.argoproj.io/tracking-id":"a","usage.crossplane.io/a":"b"}`)
 	e.Reconcile()
 	want := fmt.Sprintf(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":%q,
-		"labels":{"team":"a","crossplane.io/claim-namespace":"team","crossplane.io/claim-name":"a"},"annotations":{"virtualargocd.io/backup":"now"}},
+		"labels":{"team":"a","crossplane.io/claim-namespace":"team","crossplane.io/claim-name":"a"},"annotations":{"virtualargocd.io/backup":"now","virtualargocd.io/rotate-admin-password":"1"}},
 		"spec":{"plan":"small","components":[{"name":"a"}],"compositionRef":{"name":"europe"},"claimRef":{"apiVersion":%q,"kind":"VirtualArgoCD","namespace":"team","name":"a"}}}`, own, front)
 	var wanted map[string]any
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {

@@ -62,6 +62,7 @@ func checkLaws(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequ
 		onlyOwnSecrets(t, req, rsp)
 		crossplanetest.CheckReady(t, rsp)
 	}
+	onlyVisible(t, rsp)
 	reasonNamesTheOwner(t, rsp)
 	sameBytes(t, e, req, rsp)
 	noSecret(t, req, rsp, e.Logged())

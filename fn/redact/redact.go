@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/visible"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 var secretField = regexp.MustCompile(`(?i)((?:token|password|client-key-data|bearer)"?\s*[:=]\s*"?)([^\s",}]+)`)
 
 // New returns a function that takes secrets out of messages: those that are in use, and what has the form of a secret. They are
-// collected when there is a message.
+// collected when there is a message. What is left is on one line.
 func New(o tenant.Observed) func(message string) string {
 	known := sync.OnceValue(func() *index { return secrets(o) })
 	return func(message string) string {
@@ -36,6 +37,10 @@ func New(o tenant.Observed) func(message string) string {
 		}
 		// What has the form of a secret is replaced afterwards, which may make the message shorter.
 		message = known().hide(message, 4*maxMessage)
+		if line := visible.Line(message); line != message {
+			// What was between the parts of a secret is gone.
+			message = known().hide(line, 4*maxMessage)
+		}
 		message = secretField.ReplaceAllString(message, "${1}"+redacted)
 		message = strings.ToValidUTF8(message, "?")
 		if len(message) > maxMessage {

@@ -1,10 +1,11 @@
 package serve
 
 import (
+	"runtime"
+	"runtime/debug"
 	"testing"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
@@ -18,7 +19,7 @@ func CheckReckoned(t *testing.T, raw []byte) {
 		t.Fatal(err)
 	}
 	var req fnv1.RunFunctionRequest
-	got := memtest.Allocated(func() { err = proto.Unmarshal(raw, &req) })
+	got := memtest.Allocated(func() { err = unmarshal(raw, &req) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,4 +34,33 @@ func Reckon(raw []byte) (string, error) {
 	of := callerOf(raw)
 	_, err := inMemory(raw)
 	return of.xr, err
+}
+
+// CheckStack checks that decoding a request, and answering it, takes no more of a goroutine's stack than is reckoned with.
+func CheckStack(t *testing.T, raw []byte, answer func(*fnv1.RunFunctionRequest)) {
+	t.Helper()
+	reckoned, err := inMemory(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A stack shrinks only when garbage is collected.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	done := make(chan error)
+	go func() {
+		var req fnv1.RunFunctionRequest
+		err := unmarshal(raw, &req)
+		answer(&req)
+		runtime.ReadMemStats(&after)
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	got := int64(after.StackInuse) - int64(before.StackInuse)
+	t.Logf("%d bytes: the stack takes %d, %d are reckoned with", len(raw), got, reckoned)
+	if got > reckoned {
+		t.Errorf("the stack takes %d bytes, and %d are reckoned with", got, reckoned)
+	}
 }

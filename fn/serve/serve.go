@@ -21,7 +21,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -153,7 +152,7 @@ func (s *server) receive(ctx context.Context, stream grpc.ServerStream, req *fnv
 		return nil, status.FromContextError(err).Err()
 	}
 	release = func() { s.under.Release(takes) }
-	if err := proto.Unmarshal(m.ReadOnlyData(), req); err != nil {
+	if err := unmarshal(m.ReadOnlyData(), req); err != nil {
 		release()
 		return nil, status.Errorf(codes.Internal, "cannot decode the request: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
 )
@@ -17,16 +18,27 @@ const (
 	perMessage, perValue, perMap = 64, 96, 256
 	// asValues is how often the composite resource is in memory: as a message, and as Go's maps and lists. Of other objects only parts are.
 	asValues = 2
+	// perLevel is how much of a goroutine's stack each level of messages takes, in bytes. A stack grows by being copied to one twice as large.
+	perLevel = 2 << 10
+	// maxLevels is how deep messages may be in each other: Kubernetes takes objects whose JSON has 10,000 levels, of which each has three messages,
+	// a map's value, the entry of its field and the map. Whatever Crossplane calls the function with is decoded, so that what is too deep for
+	// a tenant is refused as any other mistake is, and keeps nobody from a tenant. The limit of the protobuf library is a third of this.
+	maxLevels = 3*10_000 + 64
 )
+
+// unmarshal decodes a request, however deep it is.
+func unmarshal(request []byte, into *fnv1.RunFunctionRequest) error {
+	return proto.UnmarshalOptions{RecursionLimit: maxLevels}.Unmarshal(request, into)
+}
 
 // inMemory returns how much memory a request takes once it is decoded, and while it is answered, in bytes. It allocates nothing.
 func inMemory(request []byte) (int64, error) {
-	out, err := decoded(request, shapeOfRequest, protowire.DefaultRecursionLimit)
+	out, levels, err := decoded(request, shapeOfRequest, maxLevels)
 	if err != nil {
 		return 0, err
 	}
-	xr, err := decoded(in(request, observed, composite), shapeOfResource, protowire.DefaultRecursionLimit)
-	return perByte*int64(len(request)) + out + (asValues-1)*xr, err
+	xr, _, err := decoded(in(request, observed, composite), shapeOfResource, maxLevels)
+	return perByte*int64(len(request)) + out + (asValues-1)*xr + perLevel*int64(levels), err
 }
 
 // A shape says what a message takes in memory without what is in it, in bytes, and has the shapes of the messages in it by the numbers of
@@ -66,16 +78,17 @@ func shapeOf(of protoreflect.MessageDescriptor) *shape {
 	return s
 }
 
-// decoded returns what a message takes in memory with the messages in it, in bytes, without its texts.
-func decoded(b []byte, s *shape, depth int) (int64, error) {
-	if depth == 0 {
-		return 0, errors.New("it is too deep")
+// decoded returns what a message takes in memory with the messages in it, in bytes, without its texts, and how many levels of messages it has.
+func decoded(b []byte, s *shape, most int) (takes int64, levels int, err error) {
+	if most == 0 {
+		return 0, 0, errors.New("it is too deep")
 	}
-	takes, maps := s.takes, int64(0)
+	maps := int64(0)
+	takes = s.takes
 	for len(b) > 0 {
 		number, value, rest, err := field(b)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		b = rest
 		if value == nil || int(number) >= len(s.fields) || s.fields[number] == nil {
@@ -84,13 +97,13 @@ func decoded(b []byte, s *shape, depth int) (int64, error) {
 		if s.fields[number].entry {
 			maps = perMap
 		}
-		is, err := decoded(value, s.fields[number], depth-1)
+		is, below, err := decoded(value, s.fields[number], most-1)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		takes += is
+		takes, levels = takes+is, max(levels, below)
 	}
-	return takes + maps, nil
+	return takes + maps, levels + 1, nil
 }
 
 // field returns the number of a message's first field, its bytes, which are nil for a number, and what follows.

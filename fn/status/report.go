@@ -337,7 +337,9 @@ func specAccepted(t tenant.Tenant) condition.Condition {
 		}
 		const inUse = "The claim, its plan and the platform's input are in use"
 		if len(t.NoEffect) > 0 {
-			return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonUnusedValues, Message: inUse + ". These values change nothing: " + few.Texts(t.NoEffect)}
+			unused := is.Yes(inUse + ". These values change nothing: " + few.Texts(t.NoEffect))
+			unused.Reason = v1alpha1.ReasonUnusedValues
+			return unused
 		}
 		return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: inUse}
 	}

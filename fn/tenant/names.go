@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 )
 
 const (
@@ -214,6 +217,15 @@ func NewNames(xrName, clusterDomain string) Names {
 		ArgoCDHostname:     ArgoCDServerOnHost + "." + namespace + ".svc" + domain,
 	}
 }
+
+// Of this product's labels and annotations of a claim or a namespaced VirtualArgoCD, PlatformsMetadata means something only where the platform has
+// written it, which claims.yaml sees to, and by ClaimsAnnotations its author asks for something.
+var (
+	PlatformsMetadata = []string{
+		v1alpha1.AnnotationLeave, v1alpha1.AnnotationClaimedAt, v1alpha1.LabelSpare, v1alpha1.LabelPool, v1alpha1.LabelPoolPlan, v1alpha1.LabelPoolDigest,
+	}
+	ClaimsAnnotations = []string{v1alpha1.AnnotationBackup, localaccount.RotatePassword}
+)
 
 // Labels and annotations of a tenant's namespace on the host, and names of its ResourceQuota.
 const (

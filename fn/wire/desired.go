@@ -7,6 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/visible"
 )
 
 // Report writes the status of a composite resource, a pointer to its Go type, into a response,
@@ -17,6 +19,8 @@ func Report(rsp *fnv1.RunFunctionResponse, xr Struct, status any) (*fnv1.Resourc
 	if err != nil {
 		return nil, err
 	}
+	// Strangers have written parts of it.
+	lines(of)
 	// Crossplane needs to know what it applies a status to.
 	s, err := structpb.NewStruct(map[string]any{"apiVersion": xr.String("apiVersion"), "kind": xr.String("kind"), "status": of})
 	if err != nil {
@@ -28,6 +32,23 @@ func Report(rsp *fnv1.RunFunctionResponse, xr Struct, status any) (*fnv1.Resourc
 	merge(composite.GetResource(), s)
 	rsp.Desired = &fnv1.State{Composite: composite, Resources: maps.Clone(rsp.GetDesired().GetResources())}
 	return composite, nil
+}
+
+// lines has each text in a value on one line.
+func lines(v any) any {
+	switch v := v.(type) {
+	case string:
+		return visible.Line(v)
+	case []any:
+		for i := range v {
+			v[i] = lines(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = lines(v[key])
+		}
+	}
+	return v
 }
 
 // merge writes the fields of one object over those of another. Only objects are merged, because

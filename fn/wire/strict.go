@@ -23,6 +23,8 @@ import (
 const (
 	MaxValuesDepth = 32
 	maxValuesSize  = 256 << 10
+	// SpecLevels is how far below a claim's spec the values are of which each has these bounds for itself.
+	SpecLevels = 2
 )
 
 // Bound refuses a value that is nested too deep or too large. It counts about as many bytes
@@ -65,6 +67,39 @@ func Bound(field string, v any, levels int) error {
 		return nil
 	}
 	return walk(v, 0)
+}
+
+// Cut returns a copy of an object without what is deeper than Bound refuses, so that it still refuses it. What is passed on to be decoded elsewhere
+// must not be too deep for those that pass it on.
+func Cut(o Struct, levels int) map[string]any {
+	out := map[string]any{}
+	for key, v := range o.s.GetFields() {
+		out[key] = cut(v, levels+MaxValuesDepth)
+	}
+	return out
+}
+
+// cut returns a copy of a value with as many levels below it. Maps and lists at the last of them are empty.
+func cut(v *structpb.Value, levels int) any {
+	switch kind := v.GetKind().(type) {
+	case *structpb.Value_StructValue:
+		out := map[string]any{}
+		for key, below := range kind.StructValue.GetFields() {
+			if levels > 0 {
+				out[key] = cut(below, levels-1)
+			}
+		}
+		return out
+	case *structpb.Value_ListValue:
+		out := []any{}
+		for _, below := range kind.ListValue.GetValues() {
+			if levels > 0 {
+				out = append(out, cut(below, levels-1))
+			}
+		}
+		return out
+	}
+	return v.AsInterface()
 }
 
 // Object returns a copy of the object in a field; nil where there is none.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/visible"
 )
 
 // maxLength bounds what is said of a pod, in bytes.
@@ -34,7 +36,7 @@ func Of(pod corev1.Pod) string {
 
 // Short returns a message on one line, with at most 400 bytes of it.
 func Short(message string) string {
-	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "")), " ")
+	message = strings.Join(strings.Fields(visible.Line(message)), " ")
 	if len(message) > maxLength {
 		message = strings.ToValidUTF8(message[:maxLength], "") + " ..."
 	}

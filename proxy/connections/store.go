@@ -7,12 +7,11 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/podtrouble"
+	"github.com/virtual-argocd/virtual-argocd/internal/visible"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
 )
@@ -173,11 +172,5 @@ func cleaned(message string) string {
 	if len(message) > maxMessage {
 		message = message[:maxMessage]
 	}
-	visible := func(r rune) rune {
-		if unicode.IsGraphic(r) || unicode.IsSpace(r) {
-			return r
-		}
-		return -1
-	}
-	return podtrouble.Short(userinfo.ReplaceAllString(strings.Map(visible, strings.ToValidUTF8(message, "")), "$1"))
+	return podtrouble.Short(userinfo.ReplaceAllString(visible.Line(message), "$1"))
 }

@@ -2,10 +2,19 @@ package admission
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // TestClaims: which Composition a claim has, and which composite resource, is not its own to say; nor what Crossplane obeys in its metadata.
@@ -43,7 +52,21 @@ func claims() map[string]verdict {
 		}
 		return "{metadata: {labels: {" + b.String() + "}}, spec: {}}"
 	}
-	const platforms, size = " is the platform's to choose", "spec has more than 384 KiB"
+	annotate := func(by, all string) request {
+		return do(by, "team", "{spec: {}}", "{metadata: {annotations: {"+all+"}}, spec: {}}")
+	}
+	many := func(n int, entry string) string {
+		var out []string
+		for i := range n {
+			out = append(out, fmt.Sprintf(entry, i))
+		}
+		return strings.Join(out, ", ")
+	}
+	const (
+		platforms, size       = " is the platform's to choose", "spec has more than 384 KiB"
+		annotations, metadata = "annotations of a claim take at most 16 KiB", "metadata of a claim takes at most 512 KiB"
+		wide                  = "\U0001F600"
+	)
 	return map[string]verdict{
 		"Claim":                  {create("plan: small, compositionUpdatePolicy: Automatic"), ""},
 		"NoSpec":                 {do("user", "team", "", `{}`), ""},
@@ -133,6 +156,101 @@ func claims() map[string]verdict {
 		"LargeBeforeThePolicy":   {do(crossplane, "team", "{spec: {}}", values(200_000, "{}").object), ""},
 		"SomeLabels":             {do("user", "team", "", labels(60)), ""},
 		"TooManyLabels":          {do("user", "team", "", labels(70)), "at most 64 labels"},
+		"WideText":               {create("argocd: {values: {a: " + strings.Repeat(wide, 100_000) + "}}"), size},
+		"WideTextOfItsSize":      {create("argocd: {values: {a: " + strings.Repeat(wide, 90_000) + "}}"), ""},
+		"EscapedText":            {create("argocd: {values: {a: '" + strings.Repeat("<", 70_000) + "'}}"), size},
+		"EscapedControls":        {create(`argocd: {values: {a: "` + strings.Repeat(`\u0001`, 70_000) + `"}}`), size},
+		"EscapedKeys":            {create("argocd: {values: {? '" + strings.Repeat("&", 70_000) + "' : a}}"), size},
+		"EscapedAsUsual":         {create("argocd: {values: {a: '" + strings.Repeat("a > b && c < d | ", 3_000) + "'}}"), ""},
+		"SuspendsTheLargest":     {do(platform, "team", "{spec: {argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}", "{spec: {suspension: {reason: "+strings.Repeat("a", 200)+"}, argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}"), ""},
+		"LargestOfAll":           {do("user", "team", "{spec: {}}", "{spec: {argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}"), ""},
+		"PlatformsTooLarge":      {do(platform, "team", "", "{spec: {argocd: {values: {a: "+strings.Repeat("a", 420_000)+"}}}}"), size},
+		"Annotations":            {annotate("user", "a: "+strings.Repeat("a", 15<<10)), ""},
+		"TooLargeAnnotations":    {annotate("user", many(20, "a%d: "+strings.Repeat("a", 1<<10))), annotations},
+		"WideAnnotations":        {annotate("user", "a: "+strings.Repeat(wide, 5<<10)), annotations},
+		"EscapedAnnotations":     {annotate("user", "a: '"+strings.Repeat("<", 5<<10)+"'"), annotations},
+		"NamesOfAnnotations":     {annotate("user", many(400, strings.Repeat("a", 60)+"%d: ''")), annotations},
+		"LargeFromTheStart":      {do("user", "team", "", "{metadata: {annotations: {a: "+strings.Repeat("a", 20<<10)+"}}, spec: {}}"), annotations},
+		"AppliedByKubectl":       {annotate("user", "kubectl.kubernetes.io/last-applied-configuration: "+strings.Repeat("a", 200<<10)), ""},
+		"AppliedEscaped":         {annotate("user", "kubectl.kubernetes.io/last-applied-configuration: '"+strings.Repeat("<", 200<<10)+"'"), metadata},
+		"ManyManagers":           {do("user", "team", "", "{metadata: {managedFields: ["+many(24, "{manager: m%d, fieldsV1: {? 'f:"+strings.Repeat("a", 25<<10)+"' : {}}}")+"]}, spec: {}}"), metadata},
+		"ManyManagersTogether":   {do("user", "team", "", "{metadata: {managedFields: ["+many(18, "{manager: m%d, fieldsV1: {? 'f:"+strings.Repeat("a", 27<<10)+"' : {}}}")+"]}, spec: {}}"), ""},
+		"NearlyTooLargeTogether": {do("user", "team", "", "{metadata: {managedFields: ["+many(18, "{manager: m%d, fieldsV1: {? 'f:"+strings.Repeat("a", 27<<10)+"' : {}}}")+"]}, spec: {argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}"), ""},
+		"CallsItselfASpare":      {do("user", "team", "", "{metadata: {labels: {virtualargocd.io/spare: 'true'}}, spec: {}}"), "virtualargocd.io/spare is the platform's to set"},
+		"CommitsASpare":          {do(argocd, "customer", "", "{metadata: {labels: {virtualargocd.io/spare: 'true'}}, spec: {}}"), "virtualargocd.io/spare is the platform's to set"},
+		"SaysWhenItWasClaimed":   {do("user", "team", "", "{metadata: {annotations: {virtualargocd.io/claimed-at: '2026-01-01T00:00:00Z'}}, spec: {}}"), "claimed-at is the platform's to set"},
+		"Adopted":                {do(platform, "team", "{spec: {}}", "{metadata: {annotations: {virtualargocd.io/was-protected: 'true', virtualargocd.io/leave-tenant: 'true', crossplane.io/paused: 'true'}}, spec: {}}"), ""},
+		"LargeOwner":             {do("user", "team", "", "{metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: "+strings.Repeat("a", 530<<10)+"}]}, spec: {}}"), metadata},
+		"SuspendsTheAnnotated":   {do(platform, "team", "{metadata: {annotations: {a: "+strings.Repeat("a", 16_300)+"}}, spec: {}}", "{metadata: {annotations: {a: "+strings.Repeat("a", 16_300)+", crossplane.io/paused: 'true', example.org/why: "+strings.Repeat("a", 300)+"}}, spec: {}}"), ""},
 		"OtherKindsOfItsGroup":   {request{by: "user", resource: "virtualargocd.io/usages", namespace: "team", object: "{spec: {resourceRef: {name: a}}}"}, ""},
 	}
+}
+
+// TestPlatformsMetadata: of this product's labels and annotations, a claim's author may write none that mean something only where the platform has
+// written them, and the platform may write all of them.
+func TestPlatformsMetadata(t *testing.T) {
+	// Those of other objects.
+	known := slices.Concat(given.PlatformsMetadata, given.ClaimsAnnotations, []string{v1alpha1.LabelDefaultPlan})
+	for _, key := range constants(t, "../../apis/v1alpha1", "virtualargocd.io/") {
+		if !slices.Contains(known, key) {
+			t.Errorf("nothing says who may write %s on a claim: add it to PlatformsMetadata, to ClaimsAnnotations or here", key)
+		}
+	}
+	cases := map[string]verdict{}
+	for _, group := range []string{"", "m."} {
+		for _, where := range []string{"label", "annotation"} {
+			for _, key := range known {
+				with := "{metadata: {" + where + "s: {" + key + ": 'true'}}, spec: {}}"
+				do := func(by, old string) request {
+					return request{by: by, resource: group + "virtualargocd.io/virtualargocds", namespace: "team", name: "a", old: old, object: with}
+				}
+				refused := ""
+				if slices.Contains(given.PlatformsMetadata, key) {
+					refused = key + " is the platform's to set"
+				}
+				name := group + where + "/" + key
+				cases[name+"/Created"] = verdict{do("user", ""), refused}
+				cases[name+"/Later"] = verdict{do("user", "{spec: {}}"), refused}
+				cases[name+"/Changed"] = verdict{do("user", strings.Replace(with, "true", "false", 1)), refused}
+				cases[name+"/AsItWas"] = verdict{do("user", with), ""}
+				cases[name+"/Platform"] = verdict{do(platform, "{spec: {}}"), ""}
+				cases[name+"/Crossplane"] = verdict{do("system:serviceaccount:crossplane-system:crossplane", "{spec: {}}"), ""}
+			}
+		}
+	}
+	ask(t, cases)
+}
+
+// constants are the values of a package's constants that begin with a prefix, and have more.
+func constants(t *testing.T, dir, prefix string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	var out []string
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok || decl.Tok != token.CONST {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					if value, err := strconv.Unquote(lit.Value); err == nil && strings.HasPrefix(value, prefix) && len(value) > len(prefix) {
+						out = append(out, value)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if len(out) == 0 {
+		t.Error("there are no constants")
+	}
+	return out
 }

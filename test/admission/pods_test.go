@@ -113,6 +113,7 @@ func pods() map[string]verdict {
 		"PhaseByVCluster":     {status(`{phase: Pending}`, `{phase: Failed}`), "but conditions"},
 		"FirstByVCluster":     {request{by: syncer, resource: "pods/status", namespace: "vargo-a", old: usual, object: strings.TrimSuffix(usual, "}") + `, status: {podIP: 10.96.0.1}}`}, "but conditions"},
 		"LongCondition":       {status(`{phase: Pending}`, `{phase: Pending, conditions: [{type: ready, message: `+strings.Repeat("x", 40000)+`}]}`), "at most 32 KiB"},
+		"WideCondition":       {status(`{phase: Pending}`, `{phase: Pending, conditions: [{type: ready, message: `+strings.Repeat("\U0001F600", 10000)+`}]}`), "at most 32 KiB"},
 		"ReadinessByVCluster": {request{by: syncer, resource: "pods/status", namespace: "vargo-a", old: usual, object: usual}, ""},
 	}
 }

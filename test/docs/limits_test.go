@@ -29,7 +29,7 @@ var nobodysLimits = strings.Fields(`
 	proxy/virtualapi.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/metrics.maxLine proxy/metrics.maxLabels
 	proxy/connections.maxControllers proxy/connections.maxHosts proxy/connections.maxHost proxy/connections.maxUnclear
 	proxy/connections.maxErrors proxy/connections.maxConditions proxy/connections.maxServers
-	proxy.MaxApplications proxy.MaxMissing proxy/helm.maxObjects proxy/helm.maxHead proxy/helm.maxUnpacked`)
+	proxy.MaxApplications proxy.MaxMissing proxy/helm.maxObjects proxy/helm.maxHead proxy/helm.maxUnpacked fn/serve.maxLevels`)
 
 // TestLimitsPage compares each number of docs/limits.md with what the comment after it names: a constant, the maxItems of a field of the
 // claim, or a text in a policy. It fails for a constant that is called a maximum and isn't there.

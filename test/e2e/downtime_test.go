@@ -246,6 +246,7 @@ func (d *downtime) moves(ctx context.Context, t *testing.T) {
 			continue
 		}
 		uid := pod.UID
+		t.Logf("%s, pod %s is evicted", time.Now().UTC().Format(time.TimeOnly), pod.Name)
 		eventually.True(ctx, t, 5*time.Minute, "pod "+pod.Name+" may be evicted", func(ctx context.Context) (bool, string) {
 			err := pods.EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
 				DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}})

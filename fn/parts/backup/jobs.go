@@ -41,13 +41,18 @@ func rows(t tenant.Tenant) []composed.Row {
 		{Name: tenant.BackupCronJob, Has: on, Waits: waits, Ready: true, Build: cronJob},
 	}
 	out = append(out, job.AccountRows(t, tenant.BackupAccount, t.Names.BackupAccount, tenant.BackupBinding, "backup", isOn(t))...)
-	if on && see(t).missed {
-		out = append(out, job.Row(tenant.BackupNowResource(hibernation.AwakeSince(t).Format(time.RFC3339)), true, waits, backupJob))
-	}
+	// One that runs is left to end, whoever else has made a backup meanwhile.
+	out = append(out, job.Row(tenant.BackupMissed, on && (see(t).missed || runs(t, tenant.BackupMissed)), waits, backupJob))
 	if on && t.Backup.Now != "" {
 		out = append(out, job.Row(tenant.BackupNowResource(t.Backup.Now), true, waits, backupJob))
 	}
 	return out
+}
+
+// runs reports whether a Job exists that isn't finished.
+func runs(t tenant.Tenant, name string) bool {
+	is := t.Composed(name)
+	return is.Exists() && !is.Condition(string(batchv1.JobComplete)).True() && !is.Condition(string(batchv1.JobFailed)).True()
 }
 
 // row is the row of a resource that nothing waits for.
@@ -92,13 +97,16 @@ func suspended(t tenant.Tenant) *bool {
 	return new(true)
 }
 
+// startsWithin is how late the CronJob's controller may start a run. What was due longer ago, while the tenant was asleep, is made up for.
+const startsWithin = 30 * time.Minute
+
 func cronJob(t tenant.Tenant) (composed.Object, error) {
 	return composed.Object{Typed: &batchv1.CronJob{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "CronJob"}, ObjectMeta: job.InPlatform(t, t.Names.Backup),
 		Spec: batchv1.CronJobSpec{
-			// There is no virtual API to save. What is missed is made up for.
+			// There is no virtual API to save.
 			Suspend: suspended(t), Schedule: t.Backup.Schedule, TimeZone: &t.Backup.TimeZone, ConcurrencyPolicy: batchv1.ForbidConcurrent,
-			StartingDeadlineSeconds: new(int64(1800)), SuccessfulJobsHistoryLimit: new(int32(1)), FailedJobsHistoryLimit: new(int32(1)),
+			StartingDeadlineSeconds: new(int64(startsWithin.Seconds())), SuccessfulJobsHistoryLimit: new(int32(1)), FailedJobsHistoryLimit: new(int32(1)),
 			JobTemplate: batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: composed.OfTenant(t)}, Spec: backupJob(t)},
 		},
 	}}, nil

@@ -380,7 +380,7 @@ func TestOneStartsIt(t *testing.T) {
 	}
 }
 
-// TestMissedIsLeftToEnd: a Job that makes up for a backup isn't deleted while it runs, and goes once it is finished and another backup was made.
+// TestMissedIsLeftToEnd: a Job that makes up for a backup isn't deleted while it runs, and goes once it is finished and the tenant asleep.
 func TestMissedIsLeftToEnd(t *testing.T) {
 	e := asleepOnce(t, "0 2 * * *", 10*time.Minute, 30*time.Hour)
 	e.Reconcile()
@@ -395,6 +395,6 @@ func TestMissedIsLeftToEnd(t *testing.T) {
 	}
 	e.FinishJob(tenant.BackupMissed)
 	if e.Reconcile(); makesUp(e) {
-		t.Error("a Job that is finished stays")
+		t.Error("a Job that is finished stays when the tenant falls asleep")
 	}
 }

@@ -41,18 +41,22 @@ func rows(t tenant.Tenant) []composed.Row {
 		{Name: tenant.BackupCronJob, Has: on, Waits: waits, Ready: true, Build: cronJob},
 	}
 	out = append(out, job.AccountRows(t, tenant.BackupAccount, t.Names.BackupAccount, tenant.BackupBinding, "backup", isOn(t))...)
-	// One that runs is left to end, whoever else has made a backup meanwhile.
-	out = append(out, job.Row(tenant.BackupMissed, on && (see(t).missed || runs(t, tenant.BackupMissed)), waits, backupJob))
+	out = append(out, job.Row(tenant.BackupMissed, on && makesUp(t), waits, backupJob))
 	if on && t.Backup.Now != "" {
 		out = append(out, job.Row(tenant.BackupNowResource(t.Backup.Now), true, waits, backupJob))
 	}
 	return out
 }
 
-// runs reports whether a Job exists that isn't finished.
-func runs(t tenant.Tenant, name string) bool {
-	is := t.Composed(name)
-	return is.Exists() && !is.Condition(string(batchv1.JobComplete)).True() && !is.Condition(string(batchv1.JobFailed)).True()
+// makesUp reports whether the Job that makes up for what was missed is to be there. One that runs is left to end, whoever else has made a backup
+// meanwhile; one that is finished goes once the tenant falls asleep again, or has been asleep since.
+func makesUp(t tenant.Tenant) bool {
+	is := t.Composed(tenant.BackupMissed)
+	if !is.Exists() {
+		return see(t).missed
+	}
+	finished := is.Condition(string(batchv1.JobComplete)).True() || is.Condition(string(batchv1.JobFailed)).True()
+	return !finished || hibernation.StateOf(t).Phase == "" && !is.Created().Before(hibernation.AwakeSince(t))
 }
 
 // row is the row of a resource that nothing waits for.
@@ -128,7 +132,7 @@ func backupJob(t tenant.Tenant) batchv1.JobSpec {
 	return jobOf(t, backupScript, []job.Step{
 		{Name: "snapshot", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace}, Mounts: []string{"token"}},
 		{Name: exportStep, Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}},
-		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), Mounts: []string{"tenant", "store"}},
+		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), PodIn: "POD", Mounts: []string{"tenant", "store"}},
 		{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Backup}, Mounts: []string{"token"}},
 	})
 }
@@ -143,10 +147,10 @@ func jobOf(t tenant.Tenant, script string, steps []job.Step) batchv1.JobSpec {
 	for i := range steps {
 		steps[i].Env = append([]string{"MAX_SIZE", t.Backup.MaxSize.String()}, steps[i].Env...)
 	}
-	// What is in a volume in memory counts for the container that writes it.
+	// What is in a volume in memory counts for the container that writes it. All of it is reserved, so that Jobs that don't fit wait for their turn.
 	most := t.Backup.MaxSize.DeepCopy()
 	most.Add(resource.MustParse("256Mi"))
-	out := job.Spec(t, job.Of{Account: t.Names.BackupAccount, Package: "backup", Script: commonScript + script, Steps: steps, Volumes: volumes(t), Memory: most})
+	out := job.Spec(t, job.Of{Account: t.Names.BackupAccount, Package: "backup", Script: commonScript + script, Steps: steps, Volumes: volumes(t), Memory: most, Reserved: most})
 	out.BackoffLimit, out.ActiveDeadlineSeconds = new(int32(1)), new(int64(deadline.Seconds()))
 	return out
 }

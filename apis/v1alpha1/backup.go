@@ -78,10 +78,10 @@ type RestoreSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="write the name of a claim of this namespace, such as customer1"
 	Tenant string `json:"tenant,omitempty"`
 
-	// Name of the backup, such as 2026-11-28T020000Z, or latest. Default: latest.
+	// Name of the backup, such as 2026-11-28T020000Z-1804289383, or latest. Default: latest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self == 'latest' || self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z$')",message="write the name of a backup, such as 2026-11-28T020000Z, or latest"
+	// +kubebuilder:validation:XValidation:rule="self == 'latest' || self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z(-[0-9]{1,10})?$')",message="write the name of a backup, such as 2026-11-28T020000Z-1804289383, or latest"
 	Backup string `json:"backup,omitempty"`
 
 	// Whether the restored Argo CD may act. Until then its controllers don't run, so that

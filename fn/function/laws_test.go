@@ -311,6 +311,13 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	asleep := crossplanetest.New(t, `{}`, "").Install()
 	asleep.SetSpec(`{"hibernation":{"enabled":true}}`)
 	asleep.Cycle(3)
+	// One of which a backup was due while it was asleep.
+	missed := crossplanetest.New(t, `{"backup":{"enabled":true}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","backup":{"remote":"backup:"}}`).Install()
+	missed.SetSpec(`{"backup":{"enabled":true},"hibernation":{"enabled":true}}`)
+	missed.Cycle(3)
+	missed.SetAge(tenant.BackupCronJob, 200*time.Hour)
+	missed.SetSpec(`{"backup":{"enabled":true}}`)
+	missed.Cycle(4)
 	components := crossplanetest.New(t, `{"components":[{"name":"workflows"},{"name":"rollouts"}]}`, crossplanetest.Catalogue).Install()
 	removing := components.Fork(t)
 	removing.SetSpec(`{"components":[{"name":"rollouts"}]}`)
@@ -320,7 +327,7 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	wakes := asleep.Fork(t)
 	wakes.SetSpec(`{}`)
 	wakes.Reconcile()
-	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Gateway": gateway.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install(), "Components": components, "Tunnels": tunnels.Install(), "RemovingComponent": removing}
+	return map[string]*crossplanetest.Engine{"Asleep": asleep, "MissedBackup": missed, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Gateway": gateway.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install(), "Components": components, "Tunnels": tunnels.Install(), "RemovingComponent": removing}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.

@@ -28,15 +28,16 @@ type Of struct {
 	Steps  []Step
 	// Volumes that steps may mount, beside those that all have.
 	Volumes []Volume
-	// Memory that each step may take.
-	Memory resource.Quantity
+	// Memory that each step may take, and Reserved is what of it no other pod gets.
+	Memory, Reserved resource.Quantity
 }
 
 // A Step is a container. They run one after the other.
 type Step struct {
 	Name, Image string
-	// Env has names and values in turn.
-	Env []string
+	// Env has names and values in turn. PodIn is the name of a variable with the UID of the pod; "" for none.
+	Env   []string
+	PodIn string
 	// Mounts are the names of volumes.
 	Mounts []string
 }
@@ -66,11 +67,14 @@ var Token = Volume{Name: "token", Path: TokenPath, From: Projected(
 	corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}}}},
 )}
 
+// tmp is the volume in which each step has a folder of its own.
+const tmp = "tmp"
+
 // Spec returns what a Job runs.
 func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 	labels := composed.OfTenant(t)
 	labels[labelPackage] = of.Package
-	all := append([]Volume{{Name: "tmp", Path: "/tmp", All: true, From: InMemory(resource.MustParse("16Mi"))}}, of.Volumes...)
+	all := append([]Volume{{Name: tmp, Path: "/tmp", All: true, From: InMemory(resource.MustParse("16Mi"))}}, of.Volumes...)
 	uses := map[string]bool{}
 	var containers []corev1.Container
 	for _, s := range of.Steps {
@@ -78,7 +82,7 @@ func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 			Name: s.Name, Image: s.Image, Command: []string{"/bin/sh", "-c", of.Script, s.Name, s.Name},
 			Env: []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}},
 			Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: of.Reserved},
 				Limits:   corev1.ResourceList{corev1.ResourceMemory: of.Memory},
 			},
 			SecurityContext: &corev1.SecurityContext{
@@ -89,6 +93,9 @@ func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 		for i := 0; i < len(s.Env); i += 2 {
 			c.Env = append(c.Env, corev1.EnvVar{Name: s.Env[i], Value: s.Env[i+1]})
 		}
+		if s.PodIn != "" {
+			c.Env = append(c.Env, corev1.EnvVar{Name: s.PodIn, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"}}})
+		}
 		mounts := map[string]bool{}
 		for _, name := range s.Mounts {
 			mounts[name] = true
@@ -96,7 +103,12 @@ func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 		for _, v := range all {
 			if v.All || mounts[v.Name] {
 				uses[v.Name] = true
-				c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: v.Path, ReadOnly: !v.All})
+				mount := corev1.VolumeMount{Name: v.Name, MountPath: v.Path, ReadOnly: !v.All}
+				if v.Name == tmp {
+					// It is HOME, in which programs look for their configuration: none is of another step's.
+					mount.SubPath = s.Name
+				}
+				c.VolumeMounts = append(c.VolumeMounts, mount)
 			}
 		}
 		containers = append(containers, c)

@@ -323,7 +323,9 @@ const (
 	// RestorePrefix is the prefix of Jobs that restore a backup.
 	RestorePrefix = "restore-"
 	// BackupNowPrefix is the prefix of Jobs that a claim's annotation asks for.
-	BackupNowPrefix    = "backup-now-"
+	BackupNowPrefix = "backup-now-"
+	// BackupMissed is the Job that makes up for the backups that were due while a tenant was asleep.
+	BackupMissed       = "backup-missed"
 	HibernationAccount = "hibernation-account"
 	HibernationBinding = "hibernation-binding"
 	// HibernateJob has the tenant fall asleep, and WakeJob wake up. There is one of them at a time.

@@ -183,6 +183,7 @@ import (
 	_ "github.com/rclone/rclone/cmd/listremotes"
 	_ "github.com/rclone/rclone/cmd/lsf"
 	_ "github.com/rclone/rclone/cmd/mkdir"
+	_ "github.com/rclone/rclone/cmd/moveto"
 	_ "github.com/rclone/rclone/cmd/obscure"
 	_ "github.com/rclone/rclone/cmd/rcat"
 	_ "github.com/rclone/rclone/cmd/size"

@@ -1,6 +1,6 @@
 // Package backup is the part of a claim with its backups. A CronJob in the platform's namespace makes them: its first container
 // has vcluster write a snapshot of the virtual API, its second exports Argo CD's objects through it, and its third, which alone has
-// the credentials of the store, stores both and reads them back. The last reports to a ConfigMap.
+// the credentials of the store, stores both and reads them back, without reading what a tenant has written. The last reports to a ConfigMap.
 package backup
 
 import (

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -283,9 +284,45 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// asleepOnce is a tenant that was asleep, and woke up some time ago; its last backup is of before.
+func asleepOnce(t *testing.T, schedule string, woken, last time.Duration) *crossplanetest.Engine {
+	t.Helper()
+	backup := `"backup":{"enabled":true,"schedule":"` + schedule + `"}`
+	e := crossplanetest.New(t, `{`+backup+`,"hibernation":{"enabled":true}}`, withStore)
+	for range 20 {
+		e.Reconcile()
+		e.RunProviders()
+	}
+	e.SetSpec(`{` + backup + `}`)
+	for range 4 {
+		e.Reconcile()
+		e.RunProviders()
+	}
+	delete(e.Request.GetObserved().GetResources(), tenant.BackupMissed)
+	e.SetAge(tenant.BackupCronJob, 200*time.Hour)
+	backedUp(e, last)
+	crossplanetest.Field(e.Observed(tenant.WakeJob), "status").Fields["completionTime"] = structpb.NewStringValue(ago(woken))
+	return e
+}
+
+func ago(d time.Duration) string { return crossplanetest.Start.Add(-d).UTC().Format(time.RFC3339) }
+
+// backedUp is the report of a Job some time ago.
+func backedUp(e *crossplanetest.Engine, before time.Duration) {
+	data, err := structpb.NewStruct(map[string]any{"name": "b", "succeededAt": ago(before)})
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	e.Observed(tenant.BackupRecord).Fields["data"] = structpb.NewStructValue(data)
+}
+
+// makesUp reports whether a Job is composed that makes up for what was missed.
+func makesUp(e *crossplanetest.Engine) bool {
+	return e.Response.GetDesired().GetResources()[tenant.BackupMissed] != nil
+}
+
 // TestMissedAsleep: a backup that was due while the tenant slept is made when it wakes up, and missing it isn't forgotten.
 func TestMissedAsleep(t *testing.T) {
-	now := crossplanetest.Start
 	for name, tc := range map[string]struct {
 		// woken is how long ago it woke up, and last how old the last backup is.
 		woken, last time.Duration
@@ -299,35 +336,65 @@ func TestMissedAsleep(t *testing.T) {
 		"Made":     {10 * time.Minute, 5 * time.Minute, false, fnv1.Status_STATUS_CONDITION_TRUE},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := crossplanetest.New(t, `{"backup":{"enabled":true,"schedule":"0 2 * * *"},"hibernation":{"enabled":true}}`, withStore)
-			for range 20 {
-				e.Reconcile()
-				e.RunProviders()
-			}
-			e.SetSpec(`{"backup":{"enabled":true,"schedule":"0 2 * * *"}}`)
-			for range 4 {
-				e.Reconcile()
-				e.RunProviders()
-			}
-			e.SetAge(tenant.BackupCronJob, 200*time.Hour)
-			at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format(time.RFC3339) }
-			data, err := structpb.NewStruct(map[string]any{"name": "b", "succeededAt": at(tc.last)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Observed(tenant.BackupRecord).Fields["data"] = structpb.NewStructValue(data)
-			crossplanetest.Field(e.Observed(tenant.WakeJob), "status").Fields["completionTime"] = structpb.NewStringValue(at(tc.woken))
+			e := asleepOnce(t, "0 2 * * *", tc.woken, tc.last)
 			e.Reconcile()
-			made := false
-			for name := range e.Response.GetDesired().GetResources() {
-				made = made || strings.HasPrefix(name, tenant.BackupNowPrefix)
-			}
-			if made != tc.made {
+			if made := makesUp(e); made != tc.made {
 				t.Errorf("want a backup %t, got %t", tc.made, made)
 			}
 			if c := e.Condition(v1alpha1.ConditionBackedUp); c.GetStatus() != tc.want {
 				t.Errorf("want %s, got %v", tc.want, c)
 			}
 		})
+	}
+}
+
+// TestOneStartsIt: a run that was due shortly before the tenant woke up is started by the CronJob's controller, or else by the function, and never
+// by both.
+func TestOneStartsIt(t *testing.T) {
+	now := crossplanetest.Start
+	for name, tc := range map[string]struct {
+		// due is how long ago it was due, woken how long ago the tenant woke up, and started how long ago the run was due that the controller has
+		// started last; 0 for none.
+		due, woken, started time.Duration
+		made                bool
+	}{
+		"ControllerMay":      {20 * time.Minute, 10 * time.Minute, 0, false},
+		"ControllerMayAlone": {29 * time.Minute, time.Minute, 48 * time.Hour, false},
+		"ControllerHas":      {50 * time.Minute, 40 * time.Minute, 50 * time.Minute, false},
+		"ControllerHasNot":   {50 * time.Minute, 40 * time.Minute, 48 * time.Hour, true},
+		"ControllerMayNot":   {50 * time.Minute, 10 * time.Minute, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// It runs at whole minutes.
+			due := now.Add(-tc.due).UTC().Truncate(time.Minute)
+			e := asleepOnce(t, due.Format("4 15 * * *"), tc.woken, 30*time.Hour)
+			if tc.started > 0 {
+				at := now.Add(-tc.started).UTC().Truncate(time.Minute).Format(time.RFC3339)
+				e.Observed(tenant.BackupCronJob).Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(`{"lastScheduleTime":"` + at + `"}`))
+			}
+			e.Reconcile()
+			if made := makesUp(e); made != tc.made {
+				t.Errorf("want a backup %t, got %t", tc.made, made)
+			}
+		})
+	}
+}
+
+// TestMissedIsLeftToEnd: a Job that makes up for a backup isn't deleted while it runs, and goes once it is finished and the tenant asleep.
+func TestMissedIsLeftToEnd(t *testing.T) {
+	e := asleepOnce(t, "0 2 * * *", 10*time.Minute, 30*time.Hour)
+	e.Reconcile()
+	backedUp(e, time.Minute)
+	if e.Reconcile(); !makesUp(e) {
+		t.Fatal("a Job that runs is deleted, because there is a backup meanwhile")
+	}
+	e.SetSpec(`{"backup":{"enabled":true,"schedule":"0 2 * * *"},"hibernation":{"enabled":true}}`)
+	e.Reconcile()
+	if e.Reconcile(); !makesUp(e) {
+		t.Fatal("a Job that runs is deleted, because the tenant falls asleep")
+	}
+	e.FinishJob(tenant.BackupMissed)
+	if e.Reconcile(); makesUp(e) {
+		t.Error("a Job that is finished stays when the tenant falls asleep")
 	}
 }

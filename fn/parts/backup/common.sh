@@ -1,14 +1,24 @@
 # What all steps have: a container runs one of them, whose name is its first argument. After a step that has failed, only the last one does
-# anything: it reports why.
+# anything: it reports why. Each has a /tmp of its own, and all may write to /work: what an earlier one has left there may be what a tenant wants.
 set -u
+export LC_ALL=C
 cd /work || exit 1
 
 # Says in one line why a step has failed, and ends it well, so that the last container runs. What is of no use any more makes room for that.
 fail() {
-  rm -f all.tar.gz snapshot.tar snapshot.tar.gz argocd.yaml import.yaml keys drop
+  rm -rf all.tar.gz snapshot.tar snapshot.tar.gz argocd.yaml backup.tar import.yaml keys drop tenant
   printf '%s: %s' "$1" "$2" | tr '\n\t"\\' '   /' | tr -cd ' -~' | cut -c 1-500 >/work/failed
   exit 0
 }
+
+# Reports whether a step has failed.
+over() { [ -e failed ] || [ -L failed ]; }
+
+# Reports whether something is a file, and no link to another one.
+regular() { [ -f "$1" ] && [ ! -L "$1" ]; }
+
+# Prints those of some characters that a step has written to a short file.
+given() { ! regular "$1" || head -c 500 "$1" | tr -cd "$2"; }
 
 # Runs a program for some seconds at most, so that what hangs is told of before the Job ends.
 within() {
@@ -32,9 +42,19 @@ why() {
   fi
 }
 
+# Reports to the platform, with the fields of a ConfigMap as JSON.
+tell() { kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{$1}}"; }
+
+# Reports why a step has failed.
+tell_failure() {
+  message=$(given failed ' !#-[]-~')
+  tell "\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"${message:-a step ended early}\""
+  exit 1
+}
+
 step=$1
 : >/tmp/err
-if [ "$step" != report ] && [ -e failed ]; then
+if [ "$step" != report ] && over; then
   exit 0
 fi
 

@@ -41,13 +41,22 @@ func rows(t tenant.Tenant) []composed.Row {
 		{Name: tenant.BackupCronJob, Has: on, Waits: waits, Ready: true, Build: cronJob},
 	}
 	out = append(out, job.AccountRows(t, tenant.BackupAccount, t.Names.BackupAccount, tenant.BackupBinding, "backup", isOn(t))...)
-	if on && see(t).missed {
-		out = append(out, job.Row(tenant.BackupNowResource(hibernation.AwakeSince(t).Format(time.RFC3339)), true, waits, backupJob))
-	}
+	out = append(out, job.Row(tenant.BackupMissed, on && makesUp(t), waits, backupJob))
 	if on && t.Backup.Now != "" {
 		out = append(out, job.Row(tenant.BackupNowResource(t.Backup.Now), true, waits, backupJob))
 	}
 	return out
+}
+
+// makesUp reports whether the Job that makes up for what was missed is to be there. One that runs is left to end, whoever else has made a backup
+// meanwhile; one that is finished goes once the tenant falls asleep again, or has been asleep since.
+func makesUp(t tenant.Tenant) bool {
+	is := t.Composed(tenant.BackupMissed)
+	if !is.Exists() {
+		return see(t).missed
+	}
+	finished := is.Condition(string(batchv1.JobComplete)).True() || is.Condition(string(batchv1.JobFailed)).True()
+	return !finished || hibernation.StateOf(t).Phase == "" && !is.Created().Before(hibernation.AwakeSince(t))
 }
 
 // row is the row of a resource that nothing waits for.
@@ -92,13 +101,16 @@ func suspended(t tenant.Tenant) *bool {
 	return new(true)
 }
 
+// startsWithin is how late the CronJob's controller may start a run. What was due longer ago, while the tenant was asleep, is made up for.
+const startsWithin = 30 * time.Minute
+
 func cronJob(t tenant.Tenant) (composed.Object, error) {
 	return composed.Object{Typed: &batchv1.CronJob{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "CronJob"}, ObjectMeta: job.InPlatform(t, t.Names.Backup),
 		Spec: batchv1.CronJobSpec{
-			// There is no virtual API to save. What is missed is made up for.
+			// There is no virtual API to save.
 			Suspend: suspended(t), Schedule: t.Backup.Schedule, TimeZone: &t.Backup.TimeZone, ConcurrencyPolicy: batchv1.ForbidConcurrent,
-			StartingDeadlineSeconds: new(int64(1800)), SuccessfulJobsHistoryLimit: new(int32(1)), FailedJobsHistoryLimit: new(int32(1)),
+			StartingDeadlineSeconds: new(int64(startsWithin.Seconds())), SuccessfulJobsHistoryLimit: new(int32(1)), FailedJobsHistoryLimit: new(int32(1)),
 			JobTemplate: batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: composed.OfTenant(t)}, Spec: backupJob(t)},
 		},
 	}}, nil
@@ -120,7 +132,7 @@ func backupJob(t tenant.Tenant) batchv1.JobSpec {
 	return jobOf(t, backupScript, []job.Step{
 		{Name: "snapshot", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace}, Mounts: []string{"token"}},
 		{Name: exportStep, Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}},
-		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), Mounts: []string{"tenant", "store"}},
+		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), PodIn: "POD", Mounts: []string{"tenant", "store"}},
 		{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Backup}, Mounts: []string{"token"}},
 	})
 }
@@ -135,10 +147,10 @@ func jobOf(t tenant.Tenant, script string, steps []job.Step) batchv1.JobSpec {
 	for i := range steps {
 		steps[i].Env = append([]string{"MAX_SIZE", t.Backup.MaxSize.String()}, steps[i].Env...)
 	}
-	// What is in a volume in memory counts for the container that writes it.
+	// What is in a volume in memory counts for the container that writes it. All of it is reserved, so that Jobs that don't fit wait for their turn.
 	most := t.Backup.MaxSize.DeepCopy()
 	most.Add(resource.MustParse("256Mi"))
-	out := job.Spec(t, job.Of{Account: t.Names.BackupAccount, Package: "backup", Script: commonScript + script, Steps: steps, Volumes: volumes(t), Memory: most})
+	out := job.Spec(t, job.Of{Account: t.Names.BackupAccount, Package: "backup", Script: commonScript + script, Steps: steps, Volumes: volumes(t), Memory: most, Reserved: most})
 	out.BackoffLimit, out.ActiveDeadlineSeconds = new(int32(1)), new(int64(deadline.Seconds()))
 	return out
 }

@@ -162,11 +162,12 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 		// Everything else was imported before, and may have been changed since. The latest backup may be another one by now.
 		mode, name = "Clusters", cmp.Or(t.Restore.Seen.Name, name)
 	}
-	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "OWNER", t.Restore.Owner, "BACKUP", name, "MODE", mode, "ACTIVE", active), Mounts: []string{"store"}}
+	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "OWNER", t.Restore.Owner, "BACKUP", name), Mounts: []string{"store"}}
+	check := job.Step{Name: "check", Image: t.Backup.Kubectl, Env: []string{"OWNER", t.Restore.Owner, "MODE", mode, "ACTIVE", active}}
 	report := job.Step{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "MODE", mode, "ACTIVE", active}, Mounts: []string{"token"}}
-	steps := []job.Step{fetch, {Name: "import", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}}, report}
+	steps := []job.Step{fetch, check, {Name: "import", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}}, report}
 	if t.Restore.Snapshot {
-		steps = []job.Step{fetch, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}
+		steps = []job.Step{fetch, check, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}
 	}
 	j := jobOf(t, restoreScript, steps)
 	// It is tried again for about an hour.

@@ -1,29 +1,50 @@
 # The steps of a restore. Nothing of a backup is written anywhere before all of it has been read.
 case $step in
 fetch)
+  # It reads nothing of what a tenant has written: it alone has the store's credentials.
   # BusyBox's shell, which the image of Alpine has, knows this.
   set -o pipefail
   within 60 rclone lsf --max-depth 1 "${FOLDER%%:*}:" >/dev/null 2>/tmp/err || fail "reading the store" "$(why)"
   name=$BACKUP
   if [ "$name" = latest ]; then
-    name=$(within 60 rclone lsf --files-only "$FOLDER" 2>/tmp/err | { grep '^[0-9TZ-]*\.tar$' || true; } | sort | tail -n 1 | sed 's/\.tar$//')
-    [ -n "$name" ] || fail "looking for a backup" "there is none in $FOLDER $(why)"
+    # It ends with 3 where there is no such folder.
+    within 60 rclone lsf --files-only "$FOLDER" >/tmp/list 2>/tmp/err || [ $? = 3 ] || fail "looking for a backup" "$(why)"
+    name=$(grep '^[0-9TZ-]*\.tar$' /tmp/list | sort | tail -n 1 | sed 's/\.tar$//')
+    all=${FOLDER%"$OWNER"}
+    if [ -z "$name" ] && [ -z "$(within 60 rclone lsf --max-depth 1 "$all" 2>/dev/null)" ]; then
+      fail "looking for a backup" "there is none in $FOLDER, nor anything else in $all: is this the store, and the password, with which they were made?"
+    fi
+    [ -n "$name" ] || fail "looking for a backup" "there is none in $FOLDER"
   fi
+  case $name in *[!0-9TZ-]*) fail "looking for a backup" "$name isn't the name of one" ;; esac
+  within 300 rclone cat "$FOLDER/$name.tar" >backup.tar 2>/tmp/err || fail "reading $name" "$(why)"
   echo "$name" >name
-  within 300 rclone cat "$FOLDER/$name.tar" 2>/tmp/err | tar -x -f - 2>>/tmp/err || fail "reading $name" "$(why)"
+  ;;
+
+check)
+  # It reads what tenants have written, and has no credentials.
+  set -o pipefail
+  name=$(given name 0-9TZ-)
+  part() { tar -x -O -f backup.tar "$1"; }
+  # Through a pipe, in which tar can't skip what isn't there.
+  cat backup.tar | tar -t -f - >/dev/null 2>/tmp/err || fail "reading $name" "it is damaged: $(why)"
+  # An archive ends with two empty blocks, without which tar reads it, too.
+  [ "$(tail -c 1024 backup.tar | tr '\0' 0 | tr -d -c 0 | wc -c)" -eq 1024 ] || fail "reading $name" "it is damaged: its end isn't there"
   # Whoever may write to the store could put a backup where it doesn't belong.
-  [ "$(cat owner 2>/dev/null)" = "$OWNER" ] || fail "reading $name" "it isn't a backup of $OWNER, but of $(cat owner 2>/tmp/err || echo nobody)"
-  [ -s argocd.yaml ] && gzip -t snapshot.tar.gz 2>/tmp/err || fail "reading $name" "it is damaged: $(why)"
+  whose=$(part owner 2>/tmp/err | head -c 500)
+  [ "$whose" = "$OWNER" ] || fail "reading $name" "it isn't a backup of $OWNER, but of ${whose:-nobody}"
+  [ "$(part argocd.yaml 2>/tmp/err | head -c 1 | wc -c)" -gt 0 ] || fail "reading $name" "it is damaged: $(why)"
+  part snapshot.tar.gz 2>/tmp/err | within 300 gunzip -c 2>>/tmp/err | tar -t -f - 2>>/tmp/err >keys || fail "reading $name" "it is damaged: $(why)"
   case $MODE in
   Snapshot)
-    tar -t -z -f snapshot.tar.gz 2>/tmp/err >keys || fail "reading $name" "it is damaged: $(why)"
-    wc -l <keys >objects
-    grep -c '^/*registry/argoproj[.]io/applications/' keys >applications || true
+    grep -c '' keys >objects
+    grep -c '^/*registry/argoproj[.]io/applications/' keys >applications
+    tar -x -f backup.tar tenant 2>/tmp/err || fail "reading $name" "$(why)"
     ;;
   Objects | Clusters)
     # A copy has settings, accounts and hostnames of its own, and no credentials of clusters before it is activated. What else it has got until
     # then stays as it is.
-    awk -v active="$ACTIVE" -v mode="$MODE" '
+    part argocd.yaml | awk -v active="$ACTIVE" -v mode="$MODE" '
       function flush() {
         own = doc ~ /\n  name: argocd-(cm|rbac-cm|secret|notifications-cm|notifications-secret|cmd-params-cm)\n/ && doc ~ /\nkind: (ConfigMap|Secret)\n/
         cluster = doc ~ /\nkind: Secret\n/ && doc ~ /argocd.argoproj.io\/secret-type: cluster\n/
@@ -33,21 +54,33 @@ fetch)
       BEGIN { doc = "\n" }
       /^---$/ { flush(); next }
       { doc = doc $0 "\n" }
-      END { flush() }' argocd.yaml >import.yaml || fail "reading $name" "$(why)"
+      END { flush() }' >import.yaml 2>/tmp/err || fail "reading $name" "$(why)"
+    rm backup.tar
     ;;
   esac
+  rm keys
   ;;
 
 deliver)
+  set -o pipefail
   # The init container of the control plane waits for it. One that has ended has got it, from a Job that could not report it any more.
   restored() {
     [ 0 = "$(kubectl get pod vcluster-0 --namespace "$NAMESPACE" --output 'jsonpath={.status.initContainerStatuses[?(@.name=="restore")].state.terminated.exitCode}' 2>/tmp/err)" ]
   }
-  kubectl patch secret "$SECRET" --namespace "$PLATFORM" --type merge --patch "$(
+  regular backup.tar && [ -d tenant ] && [ ! -L tenant ] || fail "keeping what the platform knows of the tenant" "backup.tar or tenant/ isn't there"
+  {
+    printf '{"data":{'
     for file in tenant/*; do
-      case $file in *.json | *.yaml) printf '%s"%s":"%s"' "${sep-}" "${file#tenant/}" "$(base64 "$file" | tr -d '\n')" && sep=, ;; esac
-    done | { printf '{"data":{' && cat && printf '}}'; }
-  )" >/dev/null 2>/tmp/err || fail "keeping what the platform knows of the tenant" "$(why)"
+      key=${file#tenant/}
+      case $key in
+      *[!-._A-Za-z0-9]*) ;;
+      *.json | *.yaml) regular "$file" && printf '%s"%s":"' "${sep-}" "$key" && base64 "$file" | tr -d '\n' && printf '"' && sep=, ;;
+      esac
+    done
+    printf '}}'
+  } >/tmp/patch 2>/tmp/err || fail "keeping what the platform knows of the tenant" "$(why)"
+  # A file, since no argument may have more than 128 KiB.
+  kubectl patch secret "$SECRET" --namespace "$PLATFORM" --type merge --patch-file /tmp/patch >/dev/null 2>/tmp/err || fail "keeping what the platform knows of the tenant" "$(why)"
   for _ in $(seq 300); do
     if restored || kubectl exec --namespace "$NAMESPACE" vcluster-0 --container restore -- true 2>/tmp/err; then
       break
@@ -55,27 +88,29 @@ deliver)
     sleep 2
   done
   restored && exit 0
-  within 300 kubectl exec --stdin --namespace "$NAMESPACE" vcluster-0 --container restore -- sh -c 'cat >/data/restore.part && mv /data/restore.part /data/restore.tar.gz' \
-    <snapshot.tar.gz 2>/tmp/err || fail "handing the snapshot to the virtual cluster" "$(why)"
+  # Both ends have to have all of it.
+  snapshot() { tar -x -O -f backup.tar snapshot.tar.gz; }
+  size=$(snapshot | wc -c | tr -d ' ') || fail "reading the snapshot" "$(why)"
+  snapshot | within 300 kubectl exec --stdin --namespace "$NAMESPACE" vcluster-0 --container restore -- \
+    sh -c "cat >/data/restore.part && [ \"\$(wc -c </data/restore.part)\" -eq $size ] && mv /data/restore.part /data/restore.tar.gz" 2>/tmp/err || fail "handing the snapshot to the virtual cluster" "$(why)"
   ;;
 
 import)
+  rm -rf objects applications
   within 300 argocd admin import import.yaml --verbose --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
   # What an attempt before has imported is unchanged, which it says because of --verbose.
-  grep -c -E ' (created|updated|unchanged)' /tmp/err >objects || true
-  grep -c -E '^argoproj[.]io/Application .* (created|updated|unchanged)' /tmp/err >applications || true
+  grep -c -E ' (created|updated|unchanged)' /tmp/err >objects
+  grep -c -E '^argoproj[.]io/Application .* (created|updated|unchanged)' /tmp/err >applications
   ;;
 
 report)
-  if [ -e failed ] || [ ! -s objects ]; then
-    message=$(grep . failed || echo "a step ended early")
-    kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"$message\"}}"
-    exit 1
+  name=$(given name 0-9TZ-) objects=$(given objects 0-9)
+  if over || [ -z "$objects" ]; then
+    tell_failure
   fi
   counts=
   # The others were counted when they were imported.
-  [ "$MODE" = Clusters ] || counts="\"objects\":\"$(tr -d ' ' <objects)\",\"applications\":\"$(cat applications)\","
-  kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch \
-    "{\"data\":{\"name\":\"$(cat name)\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",$counts\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\"}}"
+  [ "$MODE" = Clusters ] || counts="\"objects\":\"$objects\",\"applications\":\"$(given applications 0-9)\","
+  tell "\"name\":\"$name\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",$counts\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\""
   ;;
 esac

@@ -225,7 +225,7 @@ func TestKeysComeBack(t *testing.T) {
 	}
 }
 
-// restoreJobs are the Jobs that restore a backup, with the environment of their first container.
+// restoreJobs are the Jobs that restore a backup, with the environments of their containers.
 func restoreJobs(e *crossplanetest.Engine) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for name, r := range e.Request.GetObserved().GetResources() {
@@ -233,10 +233,11 @@ func restoreJobs(e *crossplanetest.Engine) map[string]map[string]string {
 			continue
 		}
 		env := map[string]string{}
-		fetch := crossplanetest.Field(r.GetResource(), "spec", "template", "spec").AsMap()["initContainers"].([]any)[0].(map[string]any)
-		for _, v := range fetch["env"].([]any) {
-			v := v.(map[string]any)
-			env[v["name"].(string)] = v["value"].(string)
+		pod := wire.Of(r.GetResource()).Get("spec", "template", "spec")
+		for _, c := range append(pod.List("initContainers"), pod.List("containers")...) {
+			for _, v := range c.List("env") {
+				env[v.String("name")] = v.String("value")
+			}
 		}
 		out[name] = env
 	}

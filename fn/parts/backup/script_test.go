@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,17 +43,41 @@ func runStep(t *testing.T, dir, script, step string, env ...string) {
 		text += string(raw)
 	}
 	text = regexp.MustCompile(`within \d+ `).ReplaceAllString(text, "within 1 ")
-	text = strings.NewReplacer("cd /work", "cd "+dir, "/work/", dir+"/", "/tmp/err", dir+"/err").Replace(text)
+	text = strings.NewReplacer("cd /work", "cd "+dir, "/work/", dir+"/", "/tmp/", dir+"/tmp/", "/tenant/*", dir+"/mounted/*").Replace(text)
+	// Each step has one of its own.
+	if err := cmp.Or(os.RemoveAll(filepath.Join(dir, "tmp")), os.Mkdir(filepath.Join(dir, "tmp"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	shell := "sh"
-	if step == "fetch" || step == "store" {
+	shell, path := []string{"sh"}, dir+":"+os.Getenv("PATH")
+	switch step {
+	case "fetch", "store", "check", "deliver":
 		// As BusyBox's shell, it knows pipefail, which not every sh does.
-		shell = "bash"
+		shell = []string{"bash"}
 	}
-	cmd := exec.CommandContext(ctx, shell, "-c", text, step, step)
-	cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH"), "NAMESPACE=vargo-a", "RECORD=a-backup", "MAX_SIZE=1Mi", "ACTIVE=false"}, env...)
+	if _, err := os.Stat(filepath.Join(dir, "busybox")); err == nil && step != "export" && step != "import" {
+		shell, path = []string{"busybox", "sh"}, dir+":"+filepath.Join(dir, "busybox")
+	}
+	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], "-c", text, step, step)...) //nolint:gosec // The shell is one of ours.
+	cmd.Env = append([]string{"PATH=" + path, "NAMESPACE=vargo-a", "RECORD=a-backup", "MAX_SIZE=1Mi", "ACTIVE=false", "POD=1b4e28ba-2fa1-41d2-883f-0016d3cca427"}, env...)
 	_ = cmd.Run() // It reports by what it writes.
+}
+
+// withBusyBox has steps in a directory run with BusyBox's programs, as in the images of Alpine.
+func withBusyBox(t *testing.T, dir string) {
+	t.Helper()
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("NOT TRIED: BUSYBOX ISN'T HERE")
+	}
+	at := filepath.Join(dir, "busybox")
+	if err := os.Mkdir(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), busybox, "--install", "-s", at).CombinedOutput(); err != nil { //nolint:gosec // It is the machine's.
+		t.Fatalf("%v: %s", err, out)
+	}
 }
 
 func inDir(t *testing.T, files map[string]string) string {
@@ -137,6 +162,9 @@ func TestWhatASnapshotLeavesOut(t *testing.T) {
 	}
 	dir := inDir(t, map[string]string{"all.tar.gz": all.String(), "argocd": "#!/bin/sh\n"})
 	runStep(t, dir, "backup.sh", "export")
+	if n, err := os.ReadFile(filepath.Join(dir, "objects")); err != nil || strings.TrimSpace(string(n)) != strconv.Itoa(len(kept)) {
+		t.Errorf("want %d objects counted, got %s, %v", len(kept), n, err)
+	}
 	out, err := exec.CommandContext(t.Context(), "tar", "-t", "-P", "-f", filepath.Join(dir, "snapshot.tar.gz")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -236,7 +264,9 @@ func TestWhatACopyGets(t *testing.T) {
 			if out, err := exec.CommandContext(t.Context(), "tar", "-c", "-z", "-f", filepath.Join(dir, "stored", "snapshot.tar.gz"), "-C", dir, "rclone").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			runStep(t, dir, "restore.sh", "fetch", "FOLDER=backup:team-a/other", "OWNER=team-a/other", "BACKUP=latest", "MODE="+tc.mode, "ACTIVE="+tc.active)
+			for _, step := range []string{"fetch", "check"} {
+				runStep(t, dir, "restore.sh", step, "FOLDER=backup:team-a/other", "OWNER=team-a/other", "BACKUP=latest", "MODE="+tc.mode, "ACTIVE="+tc.active)
+			}
 			imported, err := os.ReadFile(filepath.Join(dir, "import.yaml"))
 			if err != nil {
 				failed, _ := os.ReadFile(filepath.Join(dir, "failed"))

@@ -18,7 +18,7 @@ type seen struct {
 	begins, last time.Time
 	// overdue is when two runs of the schedule have passed since the last good backup, or since the beginning; zero for unknown.
 	overdue time.Time
-	// missed reports whether a run was due while the tenant was asleep, and is made up for.
+	// missed reports whether a run was due while the tenant was asleep, and is made up for: the CronJob's controller doesn't start it any more.
 	missed bool
 }
 
@@ -63,10 +63,11 @@ func see(t tenant.Tenant) seen {
 		return s
 	}
 	woken := hibernation.AwakeSince(t)
-	s.missed = cron.Next(from).Before(woken)
+	slept := cron.Next(from).Before(woken)
+	s.missed = slept && isLeft(t, cron.Last(woken))
 	if s.overdue = cron.Next(cron.Next(from)); !s.overdue.IsZero() {
 		s.overdue = s.overdue.Add(deadline)
-		if s.missed && s.overdue.Before(woken.Add(2*deadline)) {
+		if slept && s.overdue.Before(woken.Add(2*deadline)) {
 			s.overdue = woken.Add(2 * deadline)
 		}
 	}
@@ -74,6 +75,13 @@ func see(t tenant.Tenant) seen {
 		s.Next = next.Format(time.RFC3339)
 	}
 	return s
+}
+
+// isLeft reports whether the CronJob's controller has left a run that was due out, and will not start it any more. It may begin late, which is
+// why there is no other Job for it until then.
+func isLeft(t tenant.Tenant, due time.Time) bool {
+	started, err := time.Parse(time.RFC3339, t.Composed(tenant.BackupCronJob).String("status", "lastScheduleTime"))
+	return (err != nil || started.Before(due)) && t.Observed.Now.After(due.Add(startsWithin+time.Minute))
 }
 
 func report(t tenant.Tenant, out *v1alpha1.Status) {

@@ -22,7 +22,7 @@ var script string
 func rows(t tenant.Tenant) []composed.Row {
 	s := StateOf(t)
 	// It stays, as the last Job does.
-	has := s.Job != "" || t.Hibernation.Asleep || !t.Hibernation.Next.IsZero() || t.Composed(tenant.HibernationAccount).Exists()
+	has := s.Job != "" || t.Hibernation.Asleep || !t.Hibernation.Next.IsZero() || t.Composed(tenant.HibernationAccount).Exists() || t.Composed(tenant.HibernationBinding).Exists()
 	waits := !t.Composed(tenant.HibernationAccount).Exists() || !t.Composed(tenant.HibernationBinding).Exists()
 	out := job.AccountRows(t, tenant.HibernationAccount, t.Names.HibernationAccount, tenant.HibernationBinding, "hibernation", has)
 	for _, name := range []string{tenant.HibernateJob, tenant.WakeJob} {
@@ -41,7 +41,7 @@ func spec(name string) func(tenant.Tenant) batchv1.JobSpec {
 			etcd = t.Store.Members
 		}
 		out := job.Spec(t, job.Of{
-			Account: t.Names.HibernationAccount, Package: "hibernation", Script: script, Volumes: []job.Volume{job.Token}, Memory: resource.MustParse("256Mi"),
+			Account: t.Names.HibernationAccount, Package: "hibernation", Script: script, Volumes: []job.Volume{job.Token}, Memory: resource.MustParse("256Mi"), Reserved: resource.MustParse("64Mi"),
 			Steps: []job.Step{{Name: name, Image: t.Hibernation.Kubectl, Mounts: []string{job.Token.Name}, Env: []string{
 				"NAMESPACE", t.Names.Namespace, "CONTROL_PLANE", vcluster.ControlPlaneKind(t) + "/" + tenant.HelmVCluster,
 				"REPLICAS", strconv.FormatInt(max(1, t.ControlPlanes), 10), "ETCD", strconv.FormatInt(etcd, 10),

@@ -319,7 +319,7 @@ func (j *jobs) restore(ctx context.Context, namespace string, steps map[string]m
 		return why, j.report(ctx, record, failure(now, why))
 	}
 	return "", j.report(ctx, record, map[string]string{
-		"name": s.name, "restoredAt": now.Format(time.RFC3339), "objects": "500", "applications": strconv.Itoa(applications), "active": fetch["ACTIVE"], "failedAt": "", "message": "",
+		"name": s.name, "restoredAt": now.Format(time.RFC3339), "objects": "500", "applications": strconv.Itoa(applications), "active": steps["report"]["ACTIVE"], "failedAt": "", "message": "",
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/request"
@@ -95,6 +96,10 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 		Kept: o.Kept(), Now: o.Now, Created: spare.Created(o.XR), Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
 		Restored: restored(o.Composed[tenant.RestoreRecord].Get("data")), BackupNow: o.XR.String("metadata", "annotations", v1alpha1.AnnotationBackup),
+	}
+	if since := g.Restored.Since; !since.IsZero() && since.Before(g.Created) {
+		// The time that its plan gives it doesn't begin anew.
+		g.Created = since
 	}
 	if key, known := argocd.DeployedAccounts(o); known {
 		g.DeployedAccounts = key
@@ -294,5 +299,6 @@ func restored(data wire.Struct) tenant.Restored {
 		n, _ := strconv.ParseInt(data.String(key), 10, 64)
 		return n
 	}
-	return tenant.Restored{Name: data.String("name"), At: data.String("restoredAt"), Objects: number("objects"), Applications: number("applications"), Active: data.String("active") == "true", Message: data.String("message")}
+	since, _ := time.Parse(time.RFC3339, data.String("since"))
+	return tenant.Restored{Since: since, Name: data.String("name"), At: data.String("restoredAt"), Objects: number("objects"), Applications: number("applications"), Active: data.String("active") == "true", Message: data.String("message")}
 }

@@ -123,7 +123,7 @@ func requireChannel(s wire.Selectors, g tenant.Given) {
 
 // requireOriginal requires the tenant whose backup a new one restores, which may still exist.
 func requireOriginal(s wire.Selectors, g tenant.Given) {
-	if name := originalOf(g); len(validation.IsValidLabelValue(name)) == 0 && name != "" {
+	if name := originalOf(g); name != "" {
 		s.Labelled(requiredOriginal, g.APIVersion, v1alpha1.Kind, "", map[string]string{labelClaimName: name, labelClaimNamespace: g.Claim.Namespace})
 	}
 }
@@ -133,7 +133,12 @@ func originalOf(g tenant.Given) string {
 	if g.Was != nil || g.Spec.RestoreFrom == nil || g.Claim.Namespace == "" {
 		return ""
 	}
-	return cmp.Or(g.Spec.RestoreFrom.Tenant, g.Claim.Name)
+	name := cmp.Or(g.Spec.RestoreFrom.Tenant, g.Claim.Name)
+	if len(validation.IsValidLabelValue(name)) > 0 {
+		// No claim has such a name.
+		return ""
+	}
+	return name
 }
 
 // requireSecrets requires the Secrets that a spec names, and returns their names.

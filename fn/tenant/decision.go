@@ -188,6 +188,8 @@ type Backup struct {
 	On bool
 	// Folder of rclone that has the backups, "" for none, and Owner is what they say whose they are.
 	Folder, Owner string
+	// Since is when the tenant was created, in RFC 3339; "" for unknown.
+	Since string
 	// Schedule as a CronJob has it, and its TimeZone.
 	Schedule, TimeZone string
 	// Keep is the number of backups that are kept.

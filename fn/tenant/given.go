@@ -162,7 +162,7 @@ type Given struct {
 	Suspended bool
 	// BackupNow is the value of v1alpha1.AnnotationBackup; "" for none.
 	BackupNow string
-	// Now is the time of the call, and Created when the composite resource was created; the zero time for unknown.
+	// Now is the time of the call, and Created when the tenant was created, or that whose backup it was restored from; the zero time for unknown.
 	Now, Created time.Time
 	// Details are the connection details that are published.
 	Details map[string][]byte
@@ -181,6 +181,8 @@ type Restored struct {
 	Name, At string
 	// Objects and Applications are how many came back.
 	Objects, Applications int64
+	// Since is when the tenant was created whose backup it is; the zero time for unknown.
+	Since time.Time
 	// Active reports whether the credentials of clusters came with it.
 	Active bool
 	// Message says why the last attempt failed; "" for nothing.

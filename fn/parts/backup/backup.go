@@ -55,6 +55,9 @@ func resolve(of part.Candidate) error {
 	if on && in.Remote != "" {
 		d.Backup.Owner = ownerOf(of.Claim.Namespace, of.Claim.Name, of.XRName)
 		d.Backup.Folder = folder(in.Remote, d.Backup.Owner)
+		if !of.Created.IsZero() {
+			d.Backup.Since = of.Created.UTC().Format(time.RFC3339)
+		}
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ store)
   # Of the store, rclone says it plainly only here.
   within 60 rclone lsf --max-depth 1 "$remote" >/dev/null 2>/tmp/err || fail "storing $name" "$(why)"
   regular argocd.yaml && regular snapshot.tar.gz || fail "storing $name" "argocd.yaml or snapshot.tar.gz isn't a file"
-  rm -rf owner tenant && mkdir tenant && cp -L /tenant/* tenant/ 2>/tmp/err && echo "$OWNER" >owner || fail "storing $name" "$(why)"
-  pack() { tar -c -f - owner argocd.yaml snapshot.tar.gz tenant; }
+  rm -rf owner since tenant && mkdir tenant && cp -L /tenant/* tenant/ 2>/tmp/err && echo "$OWNER" >owner && echo "$SINCE" >since || fail "storing $name" "$(why)"
+  pack() { tar -c -f - owner since argocd.yaml snapshot.tar.gz tenant; }
   # An upload that is cut short is no backup: it has another name until all of it was read back.
   file=$FOLDER/$name.tar
   undone() {

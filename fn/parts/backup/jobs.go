@@ -132,7 +132,7 @@ func backupJob(t tenant.Tenant) batchv1.JobSpec {
 	return jobOf(t, backupScript, []job.Step{
 		{Name: "snapshot", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace}, Mounts: []string{"token"}},
 		{Name: exportStep, Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}},
-		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), PodIn: "POD", Mounts: []string{"tenant", "store"}},
+		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "SINCE", t.Backup.Since, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), PodIn: "POD", Mounts: []string{"tenant", "store"}},
 		{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Backup}, Mounts: []string{"token"}},
 	})
 }

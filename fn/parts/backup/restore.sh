@@ -35,6 +35,8 @@ check)
   [ "$whose" = "$OWNER" ] || fail "reading $name" "it isn't a backup of $OWNER, but of ${whose:-nobody}"
   [ "$(part argocd.yaml 2>/tmp/err | head -c 1 | wc -c)" -gt 0 ] || fail "reading $name" "it is damaged: $(why)"
   part snapshot.tar.gz 2>/tmp/err | within 300 gunzip -c 2>>/tmp/err | tar -t -f - 2>>/tmp/err >keys || fail "reading $name" "it is damaged: $(why)"
+  # An earlier version's has none.
+  part since 2>/dev/null | head -c 40 >since
   case $MODE in
   Snapshot)
     grep -c '' keys >objects
@@ -111,6 +113,6 @@ report)
   counts=
   # The others were counted when they were imported.
   [ "$MODE" = Clusters ] || counts="\"objects\":\"$objects\",\"applications\":\"$(given applications 0-9)\","
-  tell "\"name\":\"$name\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",$counts\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\""
+  tell "\"name\":\"$name\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"since\":\"$(given since 0-9TZ:-)\",$counts\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\""
   ;;
 esac

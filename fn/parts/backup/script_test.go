@@ -300,7 +300,7 @@ func TestCounts(t *testing.T) {
 		runStep(t, dir, "restore.sh", "import", "MODE="+mode, "ACTIVE=true")
 		runStep(t, dir, "restore.sh", "report", "MODE="+mode, "ACTIVE=true")
 		did, err := os.ReadFile(filepath.Join(dir, "did"))
-		if err != nil || !regexp.MustCompile(`"restoredAt":"[^"]*",`+want+`"active":"true"`).Match(did) {
+		if err != nil || !regexp.MustCompile(`"restoredAt":"[^"]*","since":"",`+want+`"active":"true"`).Match(did) {
 			t.Errorf("%s: it reports %s, %v", mode, did, err)
 		}
 	}

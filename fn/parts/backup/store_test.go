@@ -105,7 +105,7 @@ func read(t *testing.T, dir, name string) string {
 
 func runStore(t *testing.T, dir string, env ...string) {
 	t.Helper()
-	runStep(t, dir, "backup.sh", "store", append([]string{"FOLDER=backup:team-a/shop", "OWNER=team-a/shop", "KEEP=2"}, env...)...)
+	runStep(t, dir, "backup.sh", "store", append([]string{"FOLDER=backup:team-a/shop", "OWNER=team-a/shop", "SINCE=2026-01-02T03:04:05Z", "KEEP=2"}, env...)...)
 }
 
 func runRestore(t *testing.T, dir, mode string, steps ...string) {
@@ -167,7 +167,7 @@ func TestStoresAndComesBack(t *testing.T) {
 			archive := read(t, dir, "bucket/team-a/shop/"+stored[0])
 			has := members(t, archive)
 			slices.Sort(has)
-			if diff := gocmp.Diff([]string{"argocd.yaml", "owner", "snapshot.tar.gz", `tenant/","x.json`, "tenant/accepted.json"}, has); diff != "" {
+			if diff := gocmp.Diff([]string{"argocd.yaml", "owner", "since", "snapshot.tar.gz", `tenant/","x.json`, "tenant/accepted.json"}, has); diff != "" {
 				t.Errorf("the archive: -want, +got:\n%s", diff)
 			}
 			runStep(t, dir, "backup.sh", "report")
@@ -177,7 +177,7 @@ func TestStoresAndComesBack(t *testing.T) {
 			}
 
 			snapshot := read(t, dir, "snapshot.tar.gz")
-			for _, file := range []string{"argocd.yaml", "snapshot.tar.gz", "tenant", "owner", "did", "name", "objects", "applications", "size"} {
+			for _, file := range []string{"argocd.yaml", "snapshot.tar.gz", "tenant", "owner", "since", "did", "name", "objects", "applications", "size"} {
 				if err := os.RemoveAll(filepath.Join(dir, file)); err != nil {
 					t.Fatal(err)
 				}
@@ -190,7 +190,7 @@ func TestStoresAndComesBack(t *testing.T) {
 			if read(t, dir, "restore.tar.gz") != snapshot {
 				t.Error("the control plane gets another snapshot")
 			}
-			if did := read(t, dir, "did"); !strings.Contains(did, `"name":"`+name+`"`) || !strings.Contains(did, `"objects":"3","applications":"1"`) {
+			if did := read(t, dir, "did"); !strings.Contains(did, `"name":"`+name+`"`) || !strings.Contains(did, `"since":"2026-01-02T03:04:05Z","objects":"3","applications":"1"`) {
 				t.Errorf("it reports %s", did)
 			}
 		})

@@ -305,6 +305,33 @@ func TestWhoSays(t *testing.T) {
 	}
 }
 
+// TestRestoredTrial: the time that a plan gives doesn't begin anew where a tenant is made again from a backup.
+func TestRestoredTrial(t *testing.T) {
+	for name, tc := range map[string]struct {
+		since  time.Duration
+		asleep bool
+	}{"Young": {time.Hour, false}, "Expired": {49 * time.Hour, true}} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"plan":"p","restoreFrom":{"backup":"latest"}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","backup":{"remote":"backup:"}}`)
+			e.AddPlan("p", `{"expireAfter":"48h"}`)
+			crossplanetest.Field(e.XR(), "metadata").Fields["creationTimestamp"] = crossplanetest.JSON(`"` + e.Now().Add(-time.Hour).UTC().Format(time.RFC3339) + `"`)
+			e.Reconcile()
+			e.RunProviders()
+			e.Reconcile()
+			report := func() {
+				e.Observed(tenant.RestoreRecord).Fields["data"] = crossplanetest.JSON(`{"restoredAt":"2026-01-02T00:00:00Z","active":"false","since":"` + e.Now().Add(-tc.since).UTC().Format(time.RFC3339) + `"}`)
+			}
+			report()
+			e.Cycle(6)
+			report()
+			e.Reconcile()
+			if got := jobs(e) == tenant.HibernateJob; got != tc.asleep {
+				t.Errorf("want asleep %t, got %t: %s", tc.asleep, got, e.Status("message"))
+			}
+		})
+	}
+}
+
 // TestExpiryIsAnnounced a day before, once.
 func TestExpiryIsAnnounced(t *testing.T) {
 	e := crossplanetest.New(t, `{"plan":"p"}`, "")

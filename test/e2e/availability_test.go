@@ -24,8 +24,9 @@ type listener struct {
 	failures []string
 }
 
-// listen asks for a URL at an interval, until end or atMost is called. The configuration has the credentials.
-func listen(ctx context.Context, url string, config *rest.Config, interval time.Duration) *listener {
+// listen asks for a URL at an interval, until end or atMost is called. A request that isn't answered within a time has failed. The configuration has
+// the credentials.
+func listen(ctx context.Context, url string, config *rest.Config, interval, within time.Duration) *listener {
 	ctx, stop := context.WithCancel(ctx)
 	l := &listener{stop: stop}
 	l.done.Go(func() {
@@ -34,7 +35,7 @@ func listen(ctx context.Context, url string, config *rest.Config, interval time.
 		defer tick.Stop()
 		for {
 			began := time.Now()
-			err := ask(ctx, url, config)
+			err := ask(ctx, url, config, within)
 			if ctx.Err() != nil {
 				// Whatever is silent to the end counts.
 				l.longest = max(l.longest, time.Since(answered))
@@ -59,8 +60,8 @@ func listen(ctx context.Context, url string, config *rest.Config, interval time.
 // anyCertificate is for servers with a certificate of their own.
 var anyCertificate = &rest.Config{TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 
-func ask(ctx context.Context, url string, config *rest.Config) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+func ask(ctx context.Context, url string, config *rest.Config, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	tls, err := rest.TLSConfigFor(config)
 	if err != nil {

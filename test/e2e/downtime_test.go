@@ -27,6 +27,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 )
 
+// patience is how long a request may take: most clients wait longer. How long the longest one took is measured, too.
+const patience = 10 * time.Second
+
 // slowHook is a hook that makes each sync take a minute and a half. It runs in the image of the Git server.
 const slowHook = `apiVersion: batch/v1
 kind: Job
@@ -133,8 +136,8 @@ func (d *downtime) step(what string, change func(context.Context, *testing.T)) f
 			t.Fatal(err)
 		}
 		asked := map[string]*listener{
-			"Argo CD":         listen(ctx, "https://"+d.name+"."+ingress.Domain+"/api/v1/applications/"+d.name, session, time.Second),
-			"the virtual API": listen(ctx, config.Host+"/api/v1/namespaces/default/serviceaccounts/default", config, time.Second),
+			"Argo CD":         listen(ctx, "https://"+d.name+"."+ingress.Domain+"/api/v1/applications/"+d.name, session, time.Second, patience),
+			"the virtual API": listen(ctx, config.Host+"/api/v1/namespaces/default/serviceaccounts/default", config, time.Second, patience),
 		}
 		change(ctx, t)
 		d.settled(ctx, t)

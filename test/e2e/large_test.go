@@ -199,7 +199,7 @@ func (l *large) survives(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	config := connectionConfig(ctx, t, l.live)
 	calm.RLock()
 	defer calm.RUnlock()
-	silence := listen(ctx, config.Host+"/api/v1/namespaces/"+l.kept.Namespace+"/configmaps/"+l.kept.Name, config, 200*time.Millisecond)
+	silence := listen(ctx, config.Host+"/api/v1/namespaces/"+l.kept.Namespace+"/configmaps/"+l.kept.Name, config, 200*time.Millisecond, 3*time.Second)
 	pods := host.Typed.CoreV1().Pods(l.namespace)
 	was := map[string]types.UID{}
 	for _, name := range lost {

@@ -121,7 +121,7 @@ func (c *confined) resized(ctx context.Context, t *testing.T, _ *envconf.Config)
 	url := connectionDetails(ctx, t, c.live)["url"]
 	calm.RLock()
 	defer calm.RUnlock()
-	silence := listen(ctx, url+"/api/version", anyCertificate, 200*time.Millisecond)
+	silence := listen(ctx, url+"/api/version", anyCertificate, 200*time.Millisecond, 3*time.Second)
 	c.live.Patch(ctx, t, "medium", "spec", "plan")
 	measured.add("confined: claim's plan changed to resized and Ready", c.awaitResized(ctx, t, "medium", sizes{"60", "2Gi", "1Gi"}))
 	silence.atMost(t, answersWithin, "confined: Argo CD's longest silence while it is resized")

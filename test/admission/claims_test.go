@@ -52,8 +52,8 @@ func claims() map[string]verdict {
 		}
 		return "{metadata: {labels: {" + b.String() + "}}, spec: {}}"
 	}
-	annotate := func(by, all string) request {
-		return do(by, "team", "{spec: {}}", "{metadata: {annotations: {"+all+"}}, spec: {}}")
+	annotate := func(all string) request {
+		return do("user", "team", "{spec: {}}", "{metadata: {annotations: {"+all+"}}, spec: {}}")
 	}
 	many := func(n int, entry string) string {
 		var out []string
@@ -165,14 +165,14 @@ func claims() map[string]verdict {
 		"SuspendsTheLargest":     {do(platform, "team", "{spec: {argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}", "{spec: {suspension: {reason: "+strings.Repeat("a", 200)+"}, argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}"), ""},
 		"LargestOfAll":           {do("user", "team", "{spec: {}}", "{spec: {argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}"), ""},
 		"PlatformsTooLarge":      {do(platform, "team", "", "{spec: {argocd: {values: {a: "+strings.Repeat("a", 420_000)+"}}}}"), size},
-		"Annotations":            {annotate("user", "a: "+strings.Repeat("a", 15<<10)), ""},
-		"TooLargeAnnotations":    {annotate("user", many(20, "a%d: "+strings.Repeat("a", 1<<10))), annotations},
-		"WideAnnotations":        {annotate("user", "a: "+strings.Repeat(wide, 5<<10)), annotations},
-		"EscapedAnnotations":     {annotate("user", "a: '"+strings.Repeat("<", 5<<10)+"'"), annotations},
-		"NamesOfAnnotations":     {annotate("user", many(400, strings.Repeat("a", 60)+"%d: ''")), annotations},
+		"Annotations":            {annotate("a: "+strings.Repeat("a", 15<<10)), ""},
+		"TooLargeAnnotations":    {annotate(many(20, "a%d: "+strings.Repeat("a", 1<<10))), annotations},
+		"WideAnnotations":        {annotate("a: "+strings.Repeat(wide, 5<<10)), annotations},
+		"EscapedAnnotations":     {annotate("a: '"+strings.Repeat("<", 5<<10)+"'"), annotations},
+		"NamesOfAnnotations":     {annotate(many(400, strings.Repeat("a", 60)+"%d: ''")), annotations},
 		"LargeFromTheStart":      {do("user", "team", "", "{metadata: {annotations: {a: "+strings.Repeat("a", 20<<10)+"}}, spec: {}}"), annotations},
-		"AppliedByKubectl":       {annotate("user", "kubectl.kubernetes.io/last-applied-configuration: "+strings.Repeat("a", 200<<10)), ""},
-		"AppliedEscaped":         {annotate("user", "kubectl.kubernetes.io/last-applied-configuration: '"+strings.Repeat("<", 200<<10)+"'"), metadata},
+		"AppliedByKubectl":       {annotate("kubectl.kubernetes.io/last-applied-configuration: "+strings.Repeat("a", 200<<10)), ""},
+		"AppliedEscaped":         {annotate("kubectl.kubernetes.io/last-applied-configuration: '"+strings.Repeat("<", 200<<10)+"'"), metadata},
 		"ManyManagers":           {do("user", "team", "", "{metadata: {managedFields: ["+many(24, "{manager: m%d, fieldsV1: {? 'f:"+strings.Repeat("a", 25<<10)+"' : {}}}")+"]}, spec: {}}"), metadata},
 		"ManyManagersTogether":   {do("user", "team", "", "{metadata: {managedFields: ["+many(18, "{manager: m%d, fieldsV1: {? 'f:"+strings.Repeat("a", 27<<10)+"' : {}}}")+"]}, spec: {}}"), ""},
 		"NearlyTooLargeTogether": {do("user", "team", "", "{metadata: {managedFields: ["+many(18, "{manager: m%d, fieldsV1: {? 'f:"+strings.Repeat("a", 27<<10)+"' : {}}}")+"]}, spec: {argocd: {values: {a: "+strings.Repeat("a", 393_160)+"}}}}"), ""},

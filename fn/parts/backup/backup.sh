@@ -21,10 +21,10 @@ export)
   fi
   tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
   [ -s keys ] || fail "reading vcluster's snapshot" "it has no objects"
-  grep -c '' keys >objects
+  count '' keys >objects
   gzip snapshot.tar 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   within 180 argocd admin export --namespace "$NAMESPACE" --out argocd.yaml >/tmp/err 2>&1 || fail "exporting Argo CD's objects" "$(why)"
-  grep -c '^kind: Application$' argocd.yaml >applications
+  count '^kind: Application$' argocd.yaml >applications
   ;;
 
 store)

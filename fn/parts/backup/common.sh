@@ -20,6 +20,9 @@ regular() { [ -f "$1" ] && [ ! -L "$1" ]; }
 # Prints those of some characters that a step has written to a short file.
 given() { ! regular "$1" || head -c 500 "$1" | tr -cd "$2"; }
 
+# Counts lines. grep ends with 1 where there are none, which is no failure.
+count() { grep -c "$@" || [ $? = 1 ]; }
+
 # Runs a program for some seconds at most, so that what hangs is told of before the Job ends.
 within() {
   most=$1

@@ -39,8 +39,8 @@ check)
   part since 2>/dev/null | head -c 40 >since
   case $MODE in
   Snapshot)
-    grep -c '' keys >objects
-    grep -c '^/*registry/argoproj[.]io/applications/' keys >applications
+    count '' keys >objects
+    count '^/*registry/argoproj[.]io/applications/' keys >applications
     tar -x -f backup.tar tenant 2>/tmp/err || fail "reading $name" "$(why)"
     ;;
   Objects | Clusters)
@@ -101,8 +101,8 @@ import)
   rm -rf objects applications
   within 300 argocd admin import import.yaml --verbose --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
   # What an attempt before has imported is unchanged, which it says because of --verbose.
-  grep -c -E ' (created|updated|unchanged)' /tmp/err >objects
-  grep -c -E '^argoproj[.]io/Application .* (created|updated|unchanged)' /tmp/err >applications
+  count -E ' (created|updated|unchanged)' /tmp/err >objects
+  count -E '^argoproj[.]io/Application .* (created|updated|unchanged)' /tmp/err >applications
   ;;
 
 report)

@@ -61,7 +61,10 @@ func runStep(t *testing.T, dir, script, step string, env ...string) {
 	}
 	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], "-c", text, step, step)...) //nolint:gosec // The shell is one of ours.
 	cmd.Env = append([]string{"PATH=" + path, "NAMESPACE=vargo-a", "RECORD=a-backup", "MAX_SIZE=1Mi", "ACTIVE=false", "POD=1b4e28ba-2fa1-41d2-883f-0016d3cca427"}, env...)
-	_ = cmd.Run() // It reports by what it writes.
+	// A step that ends badly keeps the next ones from beginning, also the one that reports.
+	if out, err := cmd.CombinedOutput(); err != nil && step != "report" {
+		t.Errorf("%s of %s: %v: %s", step, script, err, out)
+	}
 }
 
 // withBusyBox has steps in a directory run with BusyBox's programs, as in the images of Alpine.
@@ -160,7 +163,7 @@ func TestWhatASnapshotLeavesOut(t *testing.T) {
 	if err := cmp.Or(w.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)
 	}
-	dir := inDir(t, map[string]string{"all.tar.gz": all.String(), "argocd": "#!/bin/sh\n"})
+	dir := inDir(t, map[string]string{"all.tar.gz": all.String(), "argocd": "#!/bin/sh\n", "argocd.yaml": "kind: Secret\n"})
 	runStep(t, dir, "backup.sh", "export")
 	if n, err := os.ReadFile(filepath.Join(dir, "objects")); err != nil || strings.TrimSpace(string(n)) != strconv.Itoa(len(kept)) {
 		t.Errorf("want %d objects counted, got %s, %v", len(kept), n, err)
@@ -303,6 +306,16 @@ func TestCounts(t *testing.T) {
 		if err != nil || !regexp.MustCompile(`"restoredAt":"[^"]*","since":"",`+want+`"active":"true"`).Match(did) {
 			t.Errorf("%s: it reports %s, %v", mode, did, err)
 		}
+	}
+}
+
+// TestCountsNone: an Argo CD without Applications is backed up, and comes back, as others are.
+func TestCountsNone(t *testing.T) {
+	dir := inDir(t, map[string]string{"argocd": "#!/bin/sh\n", "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z"})
+	runStep(t, dir, "restore.sh", "import", "MODE=Clusters", "ACTIVE=true")
+	runStep(t, dir, "restore.sh", "report", "MODE=Objects", "ACTIVE=true")
+	if did, err := os.ReadFile(filepath.Join(dir, "did")); err != nil || !strings.Contains(string(did), `"objects":"0","applications":"0"`) {
+		t.Errorf("it reports %s, %v", did, err)
 	}
 }
 

@@ -263,8 +263,9 @@ func (b *backup) lostHost(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		t.Fatal(err)
 	}
 	deleteAndAwait(ctx, t, never, goneWithin)
-	if out, ok := script(ctx, t, "restore.sh", filepath.Join(dir, "lost.json")); ok || !strings.Contains(out, "exists") {
-		t.Errorf("a claim that exists is left alone: %s", out)
+	tenant := b.copy.XRName(ctx, t)
+	if out, ok := script(ctx, t, "restore.sh", filepath.Join(dir, "lost.json")); !ok || !strings.Contains(out, "1 of 1 claims are restored") || b.copy.XRName(ctx, t) != tenant {
+		t.Errorf("a claim that is restored is left alone, and reported as before: %s", out)
 	}
 	return ctx
 }

@@ -46,12 +46,6 @@ const (
 	requiredRevision = "revision/"
 )
 
-// Labels that Crossplane gives to the composite resource of a claim, and the function to that of a namespaced VirtualArgoCD.
-const (
-	labelClaimName      = "crossplane.io/claim-name"
-	labelClaimNamespace = "crossplane.io/claim-namespace"
-)
-
 // Require requires from Crossplane what is needed to decide about a tenant of which something is asked,
 // with the error of Request, and something else may be in use: the virtual cluster's kubeconfig, the
 // plan that is asked for, the channels, the Secrets that the spec in use names, and the records of the
@@ -124,11 +118,11 @@ func requireChannel(s wire.Selectors, g tenant.Given) {
 // requireOriginal requires the tenant whose backup a new one restores, which may still exist.
 func requireOriginal(s wire.Selectors, g tenant.Given) {
 	if name := originalOf(g); name != "" {
-		s.Labelled(requiredOriginal, g.APIVersion, v1alpha1.Kind, "", map[string]string{labelClaimName: name, labelClaimNamespace: g.Claim.Namespace})
+		s.Labelled(requiredOriginal, g.APIVersion, v1alpha1.Kind, "", map[string]string{tenant.LabelClaimName: name, tenant.LabelClaimNamespace: g.Claim.Namespace})
 	}
 }
 
-// originalOf returns the claim of that tenant; "" where nothing is restored, or was before.
+// originalOf returns the name of that tenant's claim; "" where nothing is restored, and for a tenant that was accepted already.
 func originalOf(g tenant.Given) string {
 	if g.Was != nil || g.Spec.RestoreFrom == nil || g.Claim.Namespace == "" {
 		return ""

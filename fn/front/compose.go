@@ -141,7 +141,7 @@ func (f front) labels() map[string]any {
 		}
 		out[key] = value
 	}
-	out[labelClaimName], out[labelClaimNamespace] = f.self.Name, f.self.Namespace
+	out[tenant.LabelClaimName], out[tenant.LabelClaimNamespace] = f.self.Name, f.self.Namespace
 	return out
 }
 

@@ -42,12 +42,6 @@ const (
 	requiredSecret = "secret/"
 )
 
-// Labels that Crossplane gives to the composite resource of a claim, and by which everything finds it.
-const (
-	labelClaimName      = "crossplane.io/claim-name"
-	labelClaimNamespace = "crossplane.io/claim-namespace"
-)
-
 // Answer writes what a front composes and its status into the response. rest is how long Crossplane may leave it alone.
 func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest time.Duration) error {
 	f, err := read(req)
@@ -57,7 +51,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 	}
 	s := wire.Selectors{}
 	rsp.Requirements = &fnv1.Requirements{Resources: s}
-	s.Labelled(RequiredTenants, f.behind.APIVersion, f.behind.Kind, "", map[string]string{labelClaimName: f.self.Name, labelClaimNamespace: f.self.Namespace})
+	s.Labelled(RequiredTenants, f.behind.APIVersion, f.behind.Kind, "", map[string]string{tenant.LabelClaimName: f.self.Name, tenant.LabelClaimNamespace: f.self.Namespace})
 	if len(f.objects()) == 0 {
 		// At once: Crossplane calls a function five times at most until it asks for nothing else.
 		f.requireSpares(s)
@@ -229,7 +223,7 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 		return b, true
 	case !existed && len(own) > 1:
 		b.problem = is.No(v1alpha1.ReasonSeveralTenants, fmt.Sprintf("%s are all of %s: nothing is composed, because only one of them can be the tenant: have the platform delete the other, or its label %s",
-			strings.Join(names, " and "), f.who(), labelClaimName), "")
+			strings.Join(names, " and "), f.who(), tenant.LabelClaimName), "")
 		return b, true
 	case b.xr.Exists() && of != f.self && !f.isClaims(of):
 		b.composed = existed

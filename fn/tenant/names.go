@@ -227,6 +227,13 @@ var (
 	ClaimsAnnotations = []string{v1alpha1.AnnotationBackup, localaccount.RotatePassword}
 )
 
+// Labels that Crossplane gives to the composite resource of a claim, and the function to that of a namespaced VirtualArgoCD, and by which
+// everything finds it.
+const (
+	LabelClaimName      = "crossplane.io/claim-name"
+	LabelClaimNamespace = "crossplane.io/claim-namespace"
+)
+
 // Labels and annotations of a tenant's namespace on the host, and names of its ResourceQuota.
 const (
 	LabelTenant = "virtualargocd.io/tenant"

@@ -22,7 +22,7 @@ const (
 const EtcdImage = "registry.k8s.io/etcd:3.6.8-0"
 
 // HAProxyImage leads to the first of several redis, under the name that the redis-ha
-// chart 4.34.11 has for it; the program is Debian's, of the same minor version.
+// chart 4.38.0 has for it; the program is Debian's, of an earlier version.
 const HAProxyImage = "ecr-public.aws.com/docker/library/haproxy:3.3.10-alpine"
 
 // ServersImage has servers that stand for a customer's own in end-to-end tests: git

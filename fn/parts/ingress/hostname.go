@@ -59,8 +59,8 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 		is := tenant.Reservation{Own: record.Exists() && controls(o.XR, record)}
 		is.Taken = record.Exists() && !is.Own
 		// Crossplane labels what it composes for a claim.
-		if labels := record.Get("metadata", "labels"); is.Taken && labels.String("crossplane.io/claim-namespace") == namespace {
-			is.Holder = labels.String("crossplane.io/claim-name")
+		if labels := record.Get("metadata", "labels"); is.Taken && labels.String(tenant.LabelClaimNamespace) == namespace {
+			is.Holder = labels.String(tenant.LabelClaimName)
 		}
 		h.Records[requirement] = is
 	}

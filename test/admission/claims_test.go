@@ -39,9 +39,10 @@ func claims() map[string]verdict {
 	remove := func(by, old string) request {
 		return request{by: by, operation: admission.Delete, resource: "virtualargocd.io/virtualargocds", namespace: "team", name: "a", old: old}
 	}
-	create := func(spec string) request { return do("user", "team", "", "{spec: {"+spec+"}}") }
-	update := func(spec string) request { return do("user", "team", bound, "{spec: {"+spec+"}}") }
-	free := func(spec string) request { return do("user", "free-team", "", "{spec: {"+spec+"}}") }
+	user := func(namespace, old, object string) request { return do("user", namespace, old, object) }
+	create := func(spec string) request { return user("team", "", "{spec: {"+spec+"}}") }
+	update := func(spec string) request { return user("team", bound, "{spec: {"+spec+"}}") }
+	free := func(spec string) request { return user("free-team", "", "{spec: {"+spec+"}}") }
 	values := func(n int, item string) request {
 		return create("argocd: {values: {a: [" + strings.Repeat(item+", ", n-1) + item + "]}}")
 	}
@@ -53,7 +54,7 @@ func claims() map[string]verdict {
 		return "{metadata: {labels: {" + b.String() + "}}, spec: {}}"
 	}
 	annotate := func(all string) request {
-		return do("user", "team", "{spec: {}}", "{metadata: {annotations: {"+all+"}}, spec: {}}")
+		return user("team", "{spec: {}}", "{metadata: {annotations: {"+all+"}}, spec: {}}")
 	}
 	many := func(n int, entry string) string {
 		var out []string

@@ -106,7 +106,10 @@ func TestWorkloadHealth(t *testing.T) {
 			}
 			of := tenant.Tenant{
 				Decision: &tenant.Decision{Workloads: []tenant.Workload{server, redis}},
-				Observed: tenant.Observed{Composed: map[string]wire.Composed{tenant.Workloads: {Struct: wire.Of(s)}}},
+				Observed: tenant.Observed{
+					Composed: map[string]wire.Composed{tenant.Workloads: {Struct: wire.Of(s)}},
+					Summary:  tenant.ReadSummary(wire.Of(s).Get("status", "atProvider", "manifest")),
+				},
 			}
 			if got := argocd.WorkloadsAvailable(of); got != want {
 				t.Errorf("WorkloadsAvailable: want %t, got %t", want, got)

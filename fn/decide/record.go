@@ -42,11 +42,7 @@ func Record(t tenant.Tenant) rollout.Record {
 	r = r.Edit(fingerprint.Of(t.Ask), now)
 	// Where there is no time, the tenant isn't new.
 	r.Created = t.Observed.XR.Created()
-	if t.Standing.Looked {
-		r = r.Look(t.Standing.Newest, t.Standing.Changes, now)
-	} else {
-		r = r.Look(0, false, now)
-	}
+	r = r.Look(t.Standing.Newest, effectOf(t), now)
 	if r.Revision != t.Standing.Revision {
 		// Where that wasn't recorded when the tenant took it, it may have changed anything.
 		changes := t.Standing.Changes || !t.Standing.Took
@@ -73,6 +69,17 @@ func Record(t tenant.Tenant) rollout.Record {
 		phase = v1alpha1.PhaseUpdating
 	}
 	return r.See(phase, t.Why, now)
+}
+
+// effectOf returns what the newest revision would do to a tenant.
+func effectOf(t tenant.Tenant) rollout.Effect {
+	switch {
+	case !t.Standing.Looked:
+		return ""
+	case t.Standing.Changes:
+		return rollout.Changes
+	}
+	return rollout.None
 }
 
 // isChanging reports whether a Release isn't yet what a revision has made of it. One of a component that comes up for the first time is no matter of

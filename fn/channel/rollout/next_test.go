@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func newScene(t *testing.T, n int, r v1alpha1.ChannelRollout) *scene {
 	for i := range n {
 		s.Records = append(s.Records, Record{
 			Tenant: fmt.Sprintf("t%d", i), Claim: fmt.Sprintf("n%d/c", i), Revision: 1, Took: ago(48 * time.Hour), Ready: ago(47 * time.Hour), WasReady: true,
-			Phase: v1alpha1.PhaseReady, Since: ago(47 * time.Hour), Looked: 2, Changes: true,
+			Phase: v1alpha1.PhaseReady, Since: ago(47 * time.Hour), Looked: 2, Effect: Changes,
 		})
 	}
 	return s
@@ -86,22 +87,33 @@ func TestNext(t *testing.T) {
 		}, 1, false, "progressing: "},
 		"Unaffected": {"Whom it would change nothing for has it.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) {
 			for i := range 4 {
-				s.Records[i].Changes = false
+				s.Records[i].Effect = None
 			}
 		}, 5, false, "progressing: "},
 		"OfTheAffected": {"A step is a share of those that it changes.", v1alpha1.ChannelRollout{MaxFailures: 9, Steps: steps}, func(s *scene) {
 			for i := range 4 {
-				s.Records[i].Changes = false
+				s.Records[i].Effect = None
 			}
 		}, 1, false, "progressing: "},
 		"Silent": {"Who hasn't said what it would change is waited for.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			for i := range s.Records {
-				s.Records[i].Looked, s.Records[i].Changes = 0, false
+				s.Records[i].Effect = ""
 			}
 			s.was.Since = ago(29 * minute)
 		}, 0, false, "haven't said yet what the revision changes: n0/c"},
 		"SilentForLong": {"Not for longer than the others.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Looked = 0 }, 8, false, "progressing: "},
-		"Joined":        {"One that came later comes last.", v1alpha1.ChannelRollout{MaxFailures: 8}, func(s *scene) { s.Records[0].Created = ago(minute) }, 8, false, "progressing: "},
+		"SilentWhileOneSpeaksAgain": {"However often a few say so.", v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 20}, {Percent: 100}}}, func(s *scene) {
+			s.has(1, time.Hour, "Ready", minute)
+			s.has(2, time.Hour, "Ready", minute)
+			for i := range s.Records {
+				s.Records[i].LookedAt = ago(50 * minute)
+			}
+			s.Records[0].Looked = 0
+			s.Records[3] = s.Records[3].Look(2, "", ago(2*minute)).Look(2, Changes, ago(minute))
+			s.Records[4].LookedAt = ago(minute)
+			s.Records[5].LookedAt, s.Records[5].Created = ago(minute), ago(2*minute)
+		}, 2, false, "step 2 of 2, 100 percent: progressing: "},
+		"Joined": {"One that came later comes last.", v1alpha1.ChannelRollout{MaxFailures: 8}, func(s *scene) { s.Records[0].Created = ago(minute) }, 8, false, "progressing: "},
 		"JoinedAlone": {"Where all have come later, it is complete.", v1alpha1.ChannelRollout{Steps: steps, MaxFailures: 9}, func(s *scene) {
 			for i := range s.Records {
 				s.Records[i].Created = ago(minute)
@@ -116,7 +128,7 @@ func TestNext(t *testing.T) {
 			for i := range s.Records {
 				s.Records[i].Looked = 0
 			}
-			s.Records[0] = s.Records[0].Look(2, false, ago(minute))
+			s.Records[0] = s.Records[0].Look(2, None, ago(minute))
 			s.was.Since = ago(10 * time.Hour)
 		}, 0, false, "step 1 of 2, 20 percent: haven't said yet what the revision changes: n1/c"},
 		"JoinedWhilePaused": {"One that came while the channel was paused is.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Created, s.was.Since = ago(minute), time.Time{} }, 9, false, "progressing: "},
@@ -168,7 +180,7 @@ func TestNext(t *testing.T) {
 		}, 1, false, "progressing: "},
 		"StillBroken": {"A revision that changes nothing for it doesn't mend it.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			r := &s.Records[0]
-			r.Took, r.Ready, r.Phase, r.Since, r.Changes = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), false
+			r.Took, r.Ready, r.Phase, r.Since, r.Effect = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), None
 		}, 0, true, "n0/c (Degraded) failed: edit"},
 		"MendsSlowly": {"It has the time to become Ready that others have.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			r := &s.Records[0]
@@ -286,6 +298,10 @@ func TestNext(t *testing.T) {
 		"StuckAsleep": {"One that fell asleep meanwhile isn't broken.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.has(0, 40*minute, "Hibernated", 35*minute).Schedule.Asleep = true
 		}, 1, false, "progressing: "},
+		"Woken": {"It has the whole time again.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := s.has(0, 40*minute, "Hibernated", 35*minute)
+			*r = r.See("Waking", "", ago(5*minute))
+		}, 0, false, "progressing: n0/c"},
 		"Asleep": {"One that is asleep is skipped.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Schedule.Asleep = true }, 8, false, "progressing: "},
 		"Frozen": {"A frozen tenant is skipped.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Schedule.Thaws = testNow.Add(time.Hour) }, 8, false, "progressing: "},
 		"LastStep": {"Below 100 percent it stops.", v1alpha1.ChannelRollout{Steps: steps[:1]}, func(s *scene) {
@@ -459,7 +475,7 @@ func TestJoined(t *testing.T) {
 func TestSoak(t *testing.T) {
 	s := newScene(t, 9, v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 20, MinSuccessTime: "24h"}, {Percent: 100}}})
 	for i := range 5 {
-		s.Records[i].Changes = false
+		s.Records[i].Effect = None
 	}
 	s.has(8, 23*time.Hour, "Ready", 22*time.Hour)
 	r, next := s.next()
@@ -469,7 +485,7 @@ func TestSoak(t *testing.T) {
 	// Claims that named the version themselves don't any more: that makes room for another one.
 	s.was = r.State
 	for i := range 5 {
-		s.Records[i].Changes = true
+		s.Records[i].Effect = Changes
 	}
 	if r, next := s.next(); len(next) > 0 || !r.Again.Equal(testNow.Add(2*time.Hour)) {
 		t.Errorf("got %v, %+v", next, r.State)
@@ -481,10 +497,18 @@ func TestSoak(t *testing.T) {
 	}
 }
 
+// TestSpeaksOnce: a tenant that can't use a revision any more, and then can again, has looked as long ago as before.
+func TestSpeaksOnce(t *testing.T) {
+	r := Record{}.Look(2, Changes, ago(3*time.Hour)).Look(2, "", ago(2*time.Hour)).Look(2, None, ago(time.Hour))
+	if want := (Record{Looked: 2, LookedAt: ago(3 * time.Hour), Effect: None}); !reflect.DeepEqual(r, want) {
+		t.Errorf("want %+v, got %+v", want, r)
+	}
+}
+
 // TestMendedLate: a tenant that a revision mends, but not by its deadline, halts the channel until it is well: the revision hasn't broken it.
 func TestMendedLate(t *testing.T) {
 	s := newScene(t, 3, v1alpha1.ChannelRollout{})
-	s.Records[0] = s.Records[0].Take(1, true, "", 0, ago(3*time.Hour)).See("Degraded", "", ago(2*time.Hour)).Look(2, true, ago(time.Hour))
+	s.Records[0] = s.Records[0].Take(1, true, "", 0, ago(3*time.Hour)).See("Degraded", "", ago(2*time.Hour)).Look(2, Changes, ago(time.Hour))
 	r := s.has(0, 31*time.Minute, "Degraded", 30*time.Minute)
 	result, next := s.next()
 	if result.State.Halted == nil || len(next) > 0 {

@@ -79,7 +79,7 @@ func (s *simulation) check(c *Channel, was State) {
 		if of.Revision >= c.Revision {
 			return !of.Took.IsZero() && !of.Unchanged
 		}
-		return of.Looked == c.Revision && of.Changes
+		return of.looks(c.Revision) == Changes
 	}
 	joined := func(of *Record) bool { return !is.Since.IsZero() && of.Created.After(is.Since) && !s.isMandatory(of) }
 	for i := range c.Records {
@@ -132,8 +132,8 @@ func (s *simulation) check(c *Channel, was State) {
 		for _, of := range records {
 			a, assigned := had[of.Tenant]
 			passedOver := assigned && (a.Again || a.Revision == c.Revision && !a.Withdrawn && s.now.After(a.Until))
-			passedOver = passedOver || of.Looked != c.Revision && !s.now.Before(is.Since.Add(30*time.Minute))
-			unaffected := of.Looked == c.Revision && !of.Changes
+			passedOver = passedOver || of.looks(c.Revision) == "" && !s.now.Before(is.Since.Add(30*time.Minute))
+			unaffected := of.looks(c.Revision) == None
 			if state, _ := of.Schedule.At(s.now); s.isMandatory(of) && of.Revision < c.Revision && state == maintenance.Open && !passedOver && !unaffected {
 				s.failf("assigns the revision to others while %s of the mandatory group doesn't have it", of.Tenant)
 			}

@@ -28,11 +28,11 @@ type Record struct {
 	Created time.Time `json:"created,omitzero"`
 	// Revision is the number of the channel's revision that the tenant has; 0 for none.
 	Revision int64 `json:"revision,omitempty"`
-	// Looked is the number of the newest revision, if the tenant doesn't have it and has seen whether it
-	// would change anything that runs, which Changes says; 0 otherwise. LookedAt is when it first saw that.
+	// Looked is the number of the last revision for which the tenant has seen whether it would change anything
+	// that runs, and LookedAt when it first saw that. Effect is what the newest revision would do, as of now.
 	Looked   int64     `json:"looked,omitempty"`
 	LookedAt time.Time `json:"lookedAt,omitzero"`
-	Changes  bool      `json:"changes,omitempty"`
+	Effect   Effect    `json:"effect,omitempty"`
 	// Took is when it last took a revision that changed something; the zero time for never.
 	Took time.Time `json:"took,omitzero"`
 	// WasReady says that it was Ready then, or would have been if an earlier revision hadn't broken it.
@@ -67,7 +67,7 @@ const maxWhy = 200
 // argo-cd that it has, and proved is how long it must be Ready with a revision before later trouble isn't
 // attributed to that.
 func (r Record) Take(revision int64, changes bool, argocd string, proved time.Duration, now time.Time) Record {
-	r = r.Look(0, false, now)
+	r.Effect = ""
 	r.Revision = revision
 	if !changes {
 		r.Unchanged = true
@@ -87,18 +87,31 @@ func (r Record) Take(revision int64, changes bool, argocd string, proved time.Du
 	return r
 }
 
-// Look returns the record of a tenant that has seen whether the newest revision would change anything that
-// runs. newest is its number; 0 for a tenant that hasn't.
-func (r Record) Look(newest int64, changes bool, now time.Time) Record {
-	switch newest {
-	case 0:
-		r.LookedAt = time.Time{}
-	case r.Looked:
-	default:
-		r.LookedAt = now
+// An Effect is what a revision would do to what runs; "" where that can't be told: the tenant has that
+// revision, hasn't looked yet, or can't use it.
+type Effect string
+
+// Effects of a revision.
+const (
+	Changes Effect = "Changes"
+	None    Effect = "None"
+)
+
+// Look returns the record of a tenant that has seen what the newest revision would do. newest is its number.
+func (r Record) Look(newest int64, effect Effect, now time.Time) Record {
+	if effect != "" && r.Looked != newest {
+		r.Looked, r.LookedAt = newest, now
 	}
-	r.Looked, r.Changes = newest, changes
+	r.Effect = effect
 	return r
+}
+
+// looks returns what a revision would do, as far as the tenant has seen that.
+func (r *Record) looks(revision int64) Effect {
+	if r.Looked != revision {
+		return ""
+	}
+	return r.Effect
 }
 
 // Edit returns the record of a tenant whose claim's spec in use has a digest.
@@ -113,8 +126,12 @@ func (r Record) Edit(spec string, now time.Time) Record {
 // See returns the record of a tenant that is seen in a phase. why is the reason for it; "" if that is
 // unknown.
 func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
-	if r.Phase != phase {
+	if was := r.asleep(); r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
+		if was && !r.asleep() && r.Updating() {
+			// It has the whole time again.
+			r.Took = now
+		}
 	}
 	failing, _ := r.failing()
 	if why != "" && (phase == v1alpha1.PhaseUpdating || failing && r.Why == "") {
@@ -124,6 +141,11 @@ func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
 		r.Ready = now
 	}
 	return r
+}
+
+// asleep reports whether the tenant's pods are kept from running, so that it says nothing about its revision.
+func (r *Record) asleep() bool {
+	return r.Schedule.Asleep || r.Phase == v1alpha1.PhaseHibernating || r.Phase == v1alpha1.PhaseHibernated
 }
 
 // Updating reports whether the tenant has taken a revision that changed something, and hasn't been

@@ -230,7 +230,11 @@ func (s *simulation) look(t *simTenant) {
 	case t.record.Looked == revision:
 		return
 	default:
-		t.record = t.record.Look(revision, !t.spare, s.now)
+		effect := Changes
+		if t.spare {
+			effect = None
+		}
+		t.record = t.record.Look(revision, effect, s.now)
 	}
 	s.show(t)
 }
@@ -479,13 +483,25 @@ func TestSimulationOfTenThousand(t *testing.T) {
 	}
 }
 
-// TestClaimsThatComeAndGo: whoever creates claims and deletes them, all the time, keeps no revision from the others.
+// TestClaimsThatComeAndGo: whoever creates claims and deletes them, all the time, keeps no revision from the others, although one of these
+// never says what it would change, and another can use it now and then.
 func TestClaimsThatComeAndGo(t *testing.T) {
 	s := newSimulation(t, *seedFlag, v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 10, MinSuccessTime: "24h"}, {Percent: 100, MinSuccessTime: "1h"}}})
 	for range 20 {
 		s.add(false)
 	}
-	var come func()
+	s.tenants[0].mute, s.tenants[1].mute = true, true
+	var come, turn func()
+	can := true
+	turn = func() {
+		is, effect := s.tenants[1], Changes
+		if can = !can; !can {
+			effect = ""
+		}
+		is.record = is.record.Look(s.channel.Revision, effect, s.now)
+		s.show(is)
+		s.after(20*time.Minute, turn)
+	}
 	come = func() {
 		is := s.add(true)
 		is.sick, is.mute, is.record.Schedule = true, false, maintenance.Schedule{}
@@ -495,6 +511,7 @@ func TestClaimsThatComeAndGo(t *testing.T) {
 	s.operator()
 	s.edit(0)
 	come()
+	turn()
 	s.run(30 * 24 * time.Hour)
 	for _, is := range s.tenants[:20] {
 		if !is.mute && !is.gone && is.record.Revision != s.channel.Revision && s.now.After(is.record.Schedule.Thaws) {
@@ -515,6 +532,7 @@ func TestClaimsThatComeAndStay(t *testing.T) {
 		for range 20 {
 			plain(false)
 		}
+		s.tenants[0].mute = true
 		s.edit(0)
 		s.run(4 * 24 * time.Hour)
 		s.edit(0)

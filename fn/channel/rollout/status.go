@@ -44,7 +44,7 @@ type verdict struct {
 
 // has reports whether a tenant has the newest revision, or this would change nothing for it.
 func (c *Channel) has(r *Record) bool {
-	return r.Revision >= c.Revision || r.Looked == c.Revision && !r.Changes
+	return r.Revision >= c.Revision || r.looks(c.Revision) == None
 }
 
 // changed reports whether the newest revision has changed a tenant.
@@ -74,7 +74,7 @@ func (c *Channel) judge(r *Record, a *Assignment, s *State, late, now time.Time)
 		return verdict{status: skipped, next: next}
 	}
 	switch {
-	case r.Looked != c.Revision:
+	case r.looks(c.Revision) == "":
 		is.silent = late.IsZero() || now.Before(late)
 		if is.next = late; !is.silent {
 			is.next = now.Add(retry)
@@ -105,8 +105,7 @@ func (s Strategy) health(r *Record, pardon, now time.Time) verdict {
 	switch {
 	case r.Took.IsZero():
 		return verdict{status: succeeded}
-	// One that is asleep says nothing about its revision.
-	case r.Schedule.Asleep && r.Ready.IsZero():
+	case r.asleep() && r.Ready.IsZero():
 		return verdict{status: skipped}
 	case failing && now.Before(counts):
 		is := succeeded

@@ -63,23 +63,39 @@ func count(c *Channel, s *State, now time.Time) *tenants {
 	for i := range c.Assignments {
 		assigned[c.Assignments[i].Tenant] = &c.Assignments[i]
 	}
-	// A channel waits for tenants that are silent, for as long as after the last that spoke: while nothing is reconciled, all are silent.
-	late := time.Time{}
-	if !s.Since.IsZero() {
-		spoke := s.Since
-		for i := range c.Records {
-			if r := &c.Records[i]; r.Looked == c.Revision {
-				spoke = latest(spoke, r.LookedAt)
-			}
-		}
-		late = spoke.Add(max(c.progressDeadline, Settle))
-	}
+	late := c.late(s)
 	for i := range c.Records {
 		r := &c.Records[i]
 		t.records[r.Tenant] = r
 		t.add(c, s, r, assigned[r.Tenant], late, now)
 	}
 	return t
+}
+
+// late returns until when a channel waits for tenants that haven't said what the revision would change; the zero time for ever. It is the
+// deadline of progress after half of the tenants said that, or after the last as long as fewer did: while nothing is reconciled, all are
+// silent. A few that come, go or change their mind don't delay it.
+func (c *Channel) late(s *State) time.Time {
+	if s.Since.IsZero() {
+		return time.Time{}
+	}
+	var looked []time.Time
+	silent := 0
+	for i := range c.Records {
+		switch r := &c.Records[i]; {
+		case c.joined(r, s):
+		case r.Looked == c.Revision:
+			looked = append(looked, r.LookedAt)
+		case !c.has(r):
+			silent++
+		}
+	}
+	from := s.Since
+	if len(looked) > 0 {
+		slices.SortFunc(looked, time.Time.Compare)
+		from = latest(from, looked[min(len(looked), (len(looked)+silent+1)/2)-1])
+	}
+	return from.Add(max(c.progressDeadline, Settle))
 }
 
 // add counts a tenant. a is its assignment; nil for none.
@@ -97,12 +113,11 @@ func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, late, now 
 	if has {
 		t.updated++
 	}
-	affected := !has && r.Looked == c.Revision
+	affected := !has && r.looks(c.Revision) == Changes
 	if affected {
 		t.affected.Add(name)
 	}
-	// Nobody waits for a claim that was created after the revision, since that can happen at any time.
-	joined := !mandatory && !s.Since.IsZero() && r.Created.After(s.Since)
+	joined := c.joined(r, s)
 	if joined && !has {
 		t.joined.Add(name)
 	}
@@ -139,6 +154,11 @@ func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, late, now 
 			t.held++
 		}
 	}
+}
+
+// joined reports whether a tenant was created after the revision. Nobody waits for it, since claims can be created at any time.
+func (c *Channel) joined(r *Record, s *State) bool {
+	return !s.Since.IsZero() && r.Created.After(s.Since) && !c.mandatory.Matches(labelsOf(r))
 }
 
 func (t *tenants) addStatus(r *Record, is verdict) {

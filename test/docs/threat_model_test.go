@@ -17,8 +17,8 @@ const (
 	hostile = "TestHostileTenant"
 )
 
-// named is a test in a document, with its function, its cases, or both.
-var named = regexp.MustCompile("`((?:Test|Fuzz)\\w+)?((?:/\\w+)*)`")
+// named is a test in a document, with its function, its cases, or both. Its package comes before it where several tests have the name.
+var named = regexp.MustCompile("`((?:\\w+\\.)?(?:Test|Fuzz)\\w+)?((?:/\\w+)*)`")
 
 // TestThreatModelNamesTests: the proofs that the threat model names are there, and it names each attempt.
 func TestThreatModelNamesTests(t *testing.T) {
@@ -49,8 +49,12 @@ func TestThreatModelNamesTests(t *testing.T) {
 			}
 			count++
 			file, ok := files[function]
-			if !ok {
+			switch {
+			case !ok:
 				t.Errorf("there is no %s", function)
+				continue
+			case file == "":
+				t.Errorf("several tests are called %s: write its package before it", function)
 				continue
 			}
 			for _, name := range strings.Split(m[2], "/")[1:] {
@@ -87,7 +91,7 @@ func attemptsIn(t *testing.T, code string) []string {
 	return out
 }
 
-// testFiles are the files of tests, by the functions in them.
+// testFiles are the files of tests, by the functions in them, also with their package; "" where several have the name.
 func testFiles(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -96,8 +100,15 @@ func testFiles(t *testing.T) map[string]string {
 			return err
 		}
 		code, err := os.ReadFile(path)
+		own := strings.TrimSuffix(regexp.MustCompile(`(?m)^package (\w+)`).FindStringSubmatch(string(code))[1], "_test")
 		for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(string(code), -1) {
-			files[m[1]] = string(code)
+			for _, name := range []string{m[1], own + "." + m[1]} {
+				if _, again := files[name]; again {
+					files[name] = ""
+				} else {
+					files[name] = string(code)
+				}
+			}
 		}
 		return err
 	}); err != nil {

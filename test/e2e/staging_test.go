@@ -27,7 +27,7 @@ import (
 // stagedWithin is how long Crossplane may take to show a claim what its revision says.
 const stagedWithin = 3 * time.Minute
 
-// staging is a platform that follows docs/staging.md, with the manifests of examples/staging. Which revision a claim has
+// staging is a platform that follows docs/composition-revisions.md, with the manifests of examples/staging. Which revision a claim has
 // shows in its status as soon as the function was called, so only the tenant whose network changes has to come up.
 type staging struct {
 	composition *unstructured.Unstructured

@@ -188,6 +188,18 @@ func converted(t *testing.T, o *object) *object {
 	return &object{Object: fields}
 }
 
+// TestConversionOfPlans: amounts that v0.2.0 took as numbers are ones that the XRD of plans takes: integers and texts.
+func TestConversionOfPlans(t *testing.T) {
+	o := &object{Object: map[string]any{
+		"kind": "EnvironmentConfig", "metadata": map[string]any{"labels": map[string]any{"virtualargocd.io/plan": "small"}},
+		"data": map[string]any{"quota": map[string]any{"limits.cpu": 0.5, "count/pods": 20}},
+	}}
+	want := map[string]any{"quota": map[string]any{"limits.cpu": "0.5", "count/pods": 20}}
+	if diff := cmp.Diff(want, converted(t, o).Object["spec"]); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 // isOfHost reports whether an object is one of examples/install, which are applied again before
 // each upgrade: an admission policy, or what observes the resolver for tenants.
 func isOfHost(o *object) bool {

@@ -15,7 +15,7 @@ const ChannelKind = "XArgoCDChannel"
 // +kubebuilder:resource:scope=Cluster,path=xargocdchannels,singular=xargocdchannel,categories={crossplane,composite}
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="REVISION",type=integer,JSONPath=".status.revision",description="Number of the newest revision: of what is offered, with the plans."
-// +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.conditions[?(@.type=='Progressing')].reason",description="How far the revision is: Paused, Halted, UpdatingTenants, Soaking, WaitingForTenants, NoTenants, LastStep or Complete."
+// +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.conditions[?(@.type=='Progressing')].reason",description="How far the revision is: Paused, Halted, UpdatingTenants, Soaking, WaitingForTenants, NoTenants, LastStep or Complete; InvalidSpec while the channel can't be used."
 // +kubebuilder:printcolumn:name="TENANTS",type=integer,JSONPath=".status.tenants.total",description="Tenants of the channel."
 // +kubebuilder:printcolumn:name="SUCCEEDED",type=integer,JSONPath=".status.tenants.succeeded",description="Tenants that have the revision, and have finished their update."
 // +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=".status.tenants.failed",description="Tenants that the revision has broken."
@@ -24,7 +24,7 @@ const ChannelKind = "XArgoCDChannel"
 // +kubebuilder:printcolumn:name="PROGRESSING",type=integer,JSONPath=".status.tenants.progressing",priority=1,description="Tenants that are updating, or may begin."
 // +kubebuilder:printcolumn:name="ARGOCD-CHART",type=string,JSONPath=".status.versions.argocdChart",priority=1,description="The version of the argo-cd chart in the revision."
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.versions.kubernetes",priority=1,description="The Kubernetes version of virtual clusters in the revision."
-// +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.conditions[?(@.type=='Progressing')].message",priority=1,description="What the channel waits for, or why it has halted."
+// +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.conditions[?(@.type=='Progressing')].message",priority=1,description="What the channel waits for, why it has halted, or why it can't be used."
 type XArgoCDChannel struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -84,6 +84,7 @@ func TestChannelMistakes(t *testing.T) {
 				t.Errorf("want a mistake at %q, got %q", tc.want, got)
 			}
 			fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, false, tc.want)
+			fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, false, tc.want)
 			fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
 			if got := fleet.Channels["stable"].Events[events:]; len(got) != 1 || !strings.HasPrefix(got[0], "InvalidSpec: "+tc.want) {
 				t.Errorf("want one event, got %v", got)

@@ -62,12 +62,13 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c rollout.Condition) {
 	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetComposite()
 }
 
-// refuse reports a channel that can't be used. Crossplane then changes nothing, so refuse
+// refuse reports a channel that can't be used, in its columns, too, which show Progressing. Crossplane then changes nothing, so refuse
 // repeats the other conditions. What isn't known since a failed call stays unknown.
 func refuse(rsp *fnv1.RunFunctionResponse, xr wire.Struct, err error) {
 	is := rollout.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
 	setCondition(rsp, is)
-	for _, typ := range []string{v1alpha1.ConditionProgressing, v1alpha1.ConditionHalted, v1alpha1.ConditionComplete} {
+	setCondition(rsp, rollout.Condition{Type: v1alpha1.ConditionProgressing, Reason: is.Reason, Message: is.Message})
+	for _, typ := range []string{v1alpha1.ConditionHalted, v1alpha1.ConditionComplete} {
 		if was := xr.Condition(typ); was.Status != "" && !was.Unknown() {
 			setCondition(rsp, rollout.Condition{Type: typ, True: was.True(), Reason: was.Reason, Message: was.Message})
 		}

@@ -97,21 +97,25 @@ func pathIn(params values.Values, key string) string {
 func checkArguments(g tenant.Given) error {
 	var found []error
 	refuse := func(field, is string) {
-		found = append(found, fmt.Errorf("spec.argocd.values.server.%s: %.80q is not possible here: write the path to configs.params, as %q, so that the URL follows", field, is, rootPath))
+		found = append(found, fmt.Errorf("spec.argocd.values.%s: %.80q is not possible here: write the path to configs.params, as %q, so that the URL follows", field, is, rootPath))
 	}
 	if !g.KeepsValues("server", "extraArgs") {
 		for i, arg := range values.At[[]any](g.Spec.ArgoCDValues, "server", "extraArgs") {
 			flag, _, _ := strings.Cut(fmt.Sprint(arg), "=")
 			if flag == "--rootpath" || flag == "--basehref" {
-				refuse(fmt.Sprintf("extraArgs[%d]", i), flag)
+				refuse(fmt.Sprintf("server.extraArgs[%d]", i), flag)
 			}
 		}
 	}
-	if !g.KeepsValues("server", "env") {
-		for i, env := range values.At[[]any](g.Spec.ArgoCDValues, "server", "env") {
+	// The chart gives the server its own variables and those of all components.
+	for _, of := range []string{"server", "global"} {
+		if g.KeepsValues(of, "env") {
+			continue
+		}
+		for i, env := range values.At[[]any](g.Spec.ArgoCDValues, of, "env") {
 			variable, _ := env.(values.Values)
 			if name := values.At[string](variable, "name"); name == "ARGOCD_SERVER_ROOTPATH" || name == "ARGOCD_SERVER_BASEHREF" {
-				refuse(fmt.Sprintf("env[%d]", i), name)
+				refuse(fmt.Sprintf("%s.env[%d]", of, i), name)
 			}
 		}
 	}

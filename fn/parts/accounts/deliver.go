@@ -106,8 +106,8 @@ func given(t tenant.Tenant) []string {
 		tokens = append(tokens, fmt.Sprintf("%s until %s", token.Key, time.Unix(token.Issued.ExpiresAt, 0).UTC().Format(time.RFC3339)))
 	}
 	if len(tokens) > 0 {
-		// A claim may have none: then nobody gets them, and only the claim says so.
-		out = append(out, "tokens in the Secret of spec.writeConnectionSecretToRef: "+few.Texts(tokens))
+		// Whether a claim has that field isn't in its composite resource.
+		out = append(out, "tokens, in the Secret of spec.writeConnectionSecretToRef if the claim names one: "+few.Texts(tokens))
 	}
 	if admin := t.Accounts.Kept.Admin; isRotated(admin) {
 		out = append(out, "the password of admin was rotated at "+admin.ChangedAt)

@@ -28,7 +28,7 @@ func TestLocalAccounts(t *testing.T) {
 	if account, err := accepts(t, e, detail(e, tokenKey)); account != "ci" || err != nil {
 		t.Errorf("Argo CD takes the token for one of %q: %v", account, err)
 	}
-	if is := e.Condition(v1alpha1.ConditionAccountsReady); is.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || is.GetMessage() != "Argo CD has the accounts ci; tokens in the Secret of spec.writeConnectionSecretToRef: token.ci.deploy until 2026-01-02T05:04:05Z" {
+	if is := e.Condition(v1alpha1.ConditionAccountsReady); is.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || is.GetMessage() != "Argo CD has the accounts ci; tokens, in the Secret of spec.writeConnectionSecretToRef if the claim names one: token.ci.deploy until 2026-01-02T05:04:05Z" {
 		t.Errorf("the condition is %v", is)
 	}
 	// Nothing is composed where the customer may write.

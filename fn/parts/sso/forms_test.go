@@ -164,7 +164,7 @@ func TestDex(t *testing.T) {
 	if diff := cmp.Diff(secrets, ssoSecrets(t, e)); diff != "" {
 		t.Errorf("Secrets: -want, +got:\n%s", diff)
 	}
-	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_UNKNOWN || c.GetReason() != v1alpha1.ReasonConfigured || !strings.Contains(c.GetMessage(), "Dex runs, and Argo CD sends people there; whether GitHub, LDAP answers isn't looked at; its redirect URL is https://") || !strings.HasSuffix(c.GetMessage(), "/api/dex/callback") {
+	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_UNKNOWN || c.GetReason() != v1alpha1.ReasonConfigured || !strings.Contains(c.GetMessage(), "Dex runs, and Argo CD sends people there; whether GitHub, LDAP answers isn't looked at; its redirect URL is https://") || !strings.Contains(c.GetMessage(), "/api/dex/callback, which is a Service") {
 		t.Errorf("SSOReady: %v", c)
 	}
 	if rbac, _ := configs(e)["rbac"].(map[string]any); rbac["policy.virtualargocd.csv"] != "g,acme:ops,role:admin\n" {

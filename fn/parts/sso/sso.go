@@ -136,6 +136,8 @@ func redirects(t tenant.Tenant) string {
 	first, version := urls[0]+t.SSO.Callback, t.Decision.ArgoCD.Version
 	const onlyThere = " signs people on only at that hostname: at the others, they can log in only as local users"
 	switch {
+	case len(t.Ingress.InUse()) == 0:
+		return "its redirect URL is " + first + ", which is a Service of the host: for browsers elsewhere, write spec.ingress.host"
 	case len(urls) == 1:
 		return "its redirect URL is " + first
 	case isBefore(version, manyURLs):

@@ -71,7 +71,7 @@ func TestSSO(t *testing.T) {
 				t.Errorf("\n%s\nvalues in the Secret: -want, +got:\n%s", tc.reason, diff)
 			}
 			c := e.Condition(v1alpha1.ConditionSSOReady)
-			if c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || !strings.HasSuffix(c.GetMessage(), "its redirect URL is https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc/auth/callback") {
+			if c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || !strings.HasSuffix(c.GetMessage(), "its redirect URL is https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc/auth/callback, which is a Service of the host: for browsers elsewhere, write spec.ingress.host") {
 				t.Errorf("\n%s\nSSOReady: %v", tc.reason, c)
 			}
 		})

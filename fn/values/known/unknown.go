@@ -126,8 +126,15 @@ func (v Version) chartBelow(is any) []string {
 	var search func(of map[string]any, path []string) []string
 	search = func(of map[string]any, path []string) []string {
 		known := 0
-		for key := range of {
-			if key != "global" && key != "enabled" && v.has([]string{key}) {
+		for key, below := range of {
+			switch {
+			case key == "enabled":
+			case key == "global":
+				// Many charts have these.
+				if is, _ := below.(map[string]any); slices.ContainsFunc(slices.Collect(maps.Keys(is)), func(key string) bool { return v.has([]string{"global", key}) }) {
+					known++
+				}
+			case v.has([]string{key}):
 				known++
 			}
 		}

@@ -15,15 +15,17 @@ func TestUnknown(t *testing.T) {
 		// want are the messages, as "path: message".
 		want []string
 	}{
-		"Misspelt":       {argoCD, "10.1.1", `global: {domian: a.example.org}`, []string{"global.domian: the argo-cd chart has no such value: did you mean global.domain?"}},
-		"MisspeltAtTop":  {argoCD, "10.1.1", `controler: {replicas: 2}`, []string{"controler: the argo-cd chart has no such value: did you mean controller?"}},
-		"Case":           {argoCD, "10.1.1", `reposerver: {replicas: 2}`, []string{"reposerver: the argo-cd chart has no such value: did you mean repoServer?"}},
-		"Several":        {argoCD, "10.1.1", `{server: {replica: 2, ingres: {enabled: true}}, appset: {replicas: 2}}`, []string{"appset: the argo-cd chart has no such value", "server.ingres: the argo-cd chart has no such value: did you mean server.ingress?", "server.replica: the argo-cd chart has no such value: did you mean server.replicas?"}},
-		"Deep":           {argoCD, "10.1.1", `server: {ingress: {annotation: {a: b}}}`, []string{"server.ingress.annotation: the argo-cd chart has no such value: did you mean server.ingress.annotations?"}},
-		"OneLevelHigher": {argoCD, "10.1.1", `domain: a.example.org`, []string{"domain: the argo-cd chart has no such value: did you mean global.domain?"}},
-		"OtherName":      {argoCD, "10.1.1", `server: {extraEnvs: [{name: a}], replicaCount: 2}`, []string{"server.extraEnvs: the argo-cd chart has no such value: did you mean server.env?", "server.replicaCount: the argo-cd chart has no such value: did you mean server.replicas?"}},
-		"Umbrella":       {argoCD, "10.1.1", `argo-cd: {server: {replicas: 2}, configs: {cm: {a: b}}}`, []string{"argo-cd: the argo-cd chart has no such value: write what is below argo-cd here, without argo-cd"}},
-		"UmbrellaDeep":   {argoCD, "10.1.1", `helm: {values: {server: {replicas: 2}}}`, []string{"helm: the argo-cd chart has no such value: write what is below helm.values here, without helm.values"}},
+		"Misspelt":        {argoCD, "10.1.1", `global: {domian: a.example.org}`, []string{"global.domian: the argo-cd chart has no such value: did you mean global.domain?"}},
+		"MisspeltAtTop":   {argoCD, "10.1.1", `controler: {replicas: 2}`, []string{"controler: the argo-cd chart has no such value: did you mean controller?"}},
+		"Case":            {argoCD, "10.1.1", `reposerver: {replicas: 2}`, []string{"reposerver: the argo-cd chart has no such value: did you mean repoServer?"}},
+		"Several":         {argoCD, "10.1.1", `{server: {replica: 2, ingres: {enabled: true}}, appset: {replicas: 2}}`, []string{"appset: the argo-cd chart has no such value", "server.ingres: the argo-cd chart has no such value: did you mean server.ingress?", "server.replica: the argo-cd chart has no such value: did you mean server.replicas?"}},
+		"Deep":            {argoCD, "10.1.1", `server: {ingress: {annotation: {a: b}}}`, []string{"server.ingress.annotation: the argo-cd chart has no such value: did you mean server.ingress.annotations?"}},
+		"OneLevelHigher":  {argoCD, "10.1.1", `domain: a.example.org`, []string{"domain: the argo-cd chart has no such value: did you mean global.domain?"}},
+		"OtherName":       {argoCD, "10.1.1", `server: {extraEnvs: [{name: a}], replicaCount: 2}`, []string{"server.extraEnvs: the argo-cd chart has no such value: did you mean server.env?", "server.replicaCount: the argo-cd chart has no such value: did you mean server.replicas?"}},
+		"Umbrella":        {argoCD, "10.1.1", `argo-cd: {server: {replicas: 2}, configs: {cm: {a: b}}}`, []string{"argo-cd: the argo-cd chart has no such value: write what is below argo-cd here, without argo-cd"}},
+		"UmbrellaGlobal":  {argoCD, "10.1.1", `argo-cd: {global: {domain: x.example.org}}`, []string{"argo-cd: the argo-cd chart has no such value: write what is below argo-cd here, without argo-cd"}},
+		"UmbrellaOfOther": {argoCD, "10.1.1", `other: {global: {storageClass: fast}}`, []string{"other: the argo-cd chart has no such value"}},
+		"UmbrellaDeep":    {argoCD, "10.1.1", `helm: {values: {server: {replicas: 2}}}`, []string{"helm: the argo-cd chart has no such value: write what is below helm.values here, without helm.values"}},
 		"Moved": {argoCD, "10.1.1", `{server: {config: {url: "https://a"}, rbacConfig: {policy.default: "role:readonly"}}, installCRDs: true}`, []string{
 			"installCRDs: the argo-cd chart has no such value: write crds.install", "server.config: the argo-cd chart has no such value: write configs.cm", "server.rbacConfig: the argo-cd chart has no such value: write configs.rbac"}},
 		"KeyWithDots": {argoCD, "10.1.1", `global.domain: a.example.org`, []string{"global.domain: the argo-cd chart has no such value: a key with dots is one key; write global: {domain: ...}"}},

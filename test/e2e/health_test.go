@@ -125,6 +125,22 @@ func TestHealthOnTheHost(t *testing.T) {
 			"Argo CD runs, and two of its parts wait for somebody.", "everything/5-ready", nil,
 			"Degraded", []string{"Cluster staging: Secret staging-missing in namespace team-a does not exist: create it; Credential template registry: Secret registry in namespace team-a: key pasword is unknown"},
 		},
+		"MovedWithPartsBroken": {
+			"It is back on another host: others wait for its place.", "everything/5-ready",
+			func(o *unstructured.Unstructured) {
+				o.SetAnnotations(map[string]string{"virtualargocd.io/moving": "true"})
+				say(t, o, v1alpha1.ConditionRestored, "True", v1alpha1.ReasonAvailable, "is restored")
+			},
+			"Healthy", []string{"Argo CD is ready", "Cluster staging: Secret staging-missing"},
+		},
+		"MovedAndNotBack": {
+			"It has no backup.", "everything/5-ready",
+			func(o *unstructured.Unstructured) {
+				o.SetAnnotations(map[string]string{"virtualargocd.io/moving": "true"})
+				say(t, o, v1alpha1.ConditionRestored, "False", v1alpha1.ReasonRestoreFailed, "has no backup")
+			},
+			"Degraded", []string{"has no backup"},
+		},
 		"PartsBrokenFromTheStart": {
 			"Somebody has to create a Secret, whether or not Argo CD runs by then.", "everything/1-nothing-observed", nil,
 			"Degraded", []string{"create it"},

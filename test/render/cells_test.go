@@ -416,7 +416,7 @@ func TestMoves(t *testing.T) {
 	}
 	want := map[string]any{
 		"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD",
-		"metadata": map[string]any{"name": "b", "namespace": "customer-beta", "labels": map[string]any{"tier": "gold"}},
+		"metadata": map[string]any{"name": "b", "namespace": "customer-beta", "labels": map[string]any{"tier": "gold"}, "annotations": map[string]any{"virtualargocd.io/moving": "true"}},
 		"spec": map[string]any{
 			"restoreFrom": map[string]any{"tenant": "old", "backup": "latest", "activate": true},
 			"hibernation": map[string]any{"enabled": false, "schedules": []any{}},

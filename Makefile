@@ -156,7 +156,7 @@ ifdef TENANTS
 	@export BENCH=1; $(call run-e2e,-run '^TestBenchmarkProviders$$',,4h)
 else
 	go test -run '^$$' -bench . -benchmem ./fn/...
-	@export BENCH=1; $(call run-e2e,-parallel=12 -run '^TestBenchmark$$')
+	@export BENCH=1; $(call run-e2e,-parallel=20 -run '^TestBenchmark$$')
 endif
 
 ## Build

@@ -47,17 +47,23 @@ func TestPool(t *testing.T) {
 		Assess("SpareSleepsAndIsTaken", p.asleep).
 		Assess("TenantsOutliveThePool", p.deleted).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, p.lives...)
-			if t.Failed() && keep {
-				return ctx
-			}
-			for _, o := range []*unstructured.Unstructured{p.pool, p.plan} {
-				if o != nil {
-					_ = all(t, o.GroupVersionKind()).Delete(ctx, o.GetName(), metav1.DeleteOptions{})
-				}
-			}
+			p.remove(ctx, t)
 			return ctx
 		}).Feature())
+}
+
+// remove deletes all that is left.
+func (p *pooled) remove(ctx context.Context, t *testing.T) {
+	t.Helper()
+	cleanUp(ctx, t, p.lives...)
+	if t.Failed() && keep {
+		return
+	}
+	for _, o := range []*unstructured.Unstructured{p.pool, p.plan} {
+		if o != nil {
+			_ = all(t, o.GroupVersionKind()).Delete(ctx, o.GetName(), metav1.DeleteOptions{})
+		}
+	}
 }
 
 func (p *pooled) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

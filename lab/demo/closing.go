@@ -37,6 +37,7 @@ What to try next:
   kubectl get vargo                           # phase, versions, conditions
   kubectl describe vargo {{ .Claim }}
   kubectl explain vargo.spec                  # the fields of a claim
+  kubectl get mvargo                          # customer3, of Crossplane 2's namespaced kind
   kubectl apply -f examples/claims/customer2.yaml
 
 To look into the customer's virtual cluster{{ if .Forward }}, from a pod{{ end }}:

@@ -11,8 +11,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/lab/platform"
 )
 
-// claimFile is the claim a demo applies, in the project.
-const claimFile = "examples/claims/customer1.yaml"
+// A demo applies one tenant of each kind: a claim, and one of Crossplane 2's namespaced kind. Both are files of the project.
+const (
+	claimFile      = "examples/claims/customer1.yaml"
+	namespacedFile = "examples/namespaced/customer3.yaml"
+)
 
 // Install makes a cluster ready for claims and applies none.
 func Install(ctx context.Context, o platform.Options) (platform.Cluster, error) {
@@ -38,6 +41,14 @@ func run(ctx context.Context, o platform.Options) (platform.Cluster, *unstructur
 	var claim *unstructured.Unstructured
 	err = o.Progress.Step(fmt.Sprintf("Apply %s and wait until it is Ready", claimFile), func(note func(string)) (err error) {
 		claim, err = provision(ctx, cluster.Client, filepath.Join(o.Root, claimFile), note)
+		return err
+	})
+	// With providers of one's own, that kind is installed by hand.
+	if err != nil || o.ExistingProviders {
+		return cluster, claim, err
+	}
+	err = o.Progress.Step(fmt.Sprintf("Apply %s and wait until it is Ready", namespacedFile), func(note func(string)) error {
+		_, err := provision(ctx, cluster.Client, filepath.Join(o.Root, namespacedFile), note)
 		return err
 	})
 	return cluster, claim, err

@@ -16,45 +16,58 @@ import (
 // A listener asks a server all the time, each time on a connection of its own: a client would go on with one to a pod
 // that is gone.
 type listener struct {
-	stop    context.CancelFunc
-	done    sync.WaitGroup
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu      sync.Mutex
 	answers int
-	longest time.Duration
+	// answered is when the last answer came, and longest the longest time between two of them.
+	answered time.Time
+	longest  time.Duration
 	// failures are what went wrong, one for each request that failed, with the time at which it began.
 	failures []string
 }
 
-// listen asks for a URL at an interval, until end or atMost is called. A request that isn't answered within a time has failed. The configuration has
-// the credentials.
+// listen asks for a URL at an interval, until end or atMost is called, whether or not the requests before have been answered: one that waits hides no
+// others that would fail. A request that isn't answered within a time has failed. The configuration has the credentials.
 func listen(ctx context.Context, url string, config *rest.Config, interval, within time.Duration) *listener {
 	ctx, stop := context.WithCancel(ctx)
-	l := &listener{stop: stop}
+	l := &listener{stop: stop, answered: time.Now()}
 	l.done.Go(func() {
-		answered := time.Now()
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
-		for {
-			began := time.Now()
-			err := ask(ctx, url, config, within)
-			if ctx.Err() != nil {
-				// Whatever is silent to the end counts.
-				l.longest = max(l.longest, time.Since(answered))
-				return
-			}
-			if err == nil {
-				l.answers++
-				l.longest = max(l.longest, time.Since(answered))
-				answered = time.Now()
-			} else {
-				l.failures = append(l.failures, fmt.Sprintf("%s after %s: %v", began.UTC().Format(time.TimeOnly), time.Since(began).Round(10*time.Millisecond), err))
-			}
+		for ctx.Err() == nil {
+			l.done.Go(func() {
+				began := time.Now()
+				err := ask(ctx, url, config, within)
+				if ctx.Err() == nil {
+					l.heard(began, err)
+				}
+			})
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
 			}
 		}
+		// Whatever is silent to the end counts.
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.longest = max(l.longest, time.Since(l.answered))
 	})
 	return l
+}
+
+// heard counts a request that has ended.
+func (l *listener) heard(began time.Time, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.failures = append(l.failures, fmt.Sprintf("%s after %s: %v", began.UTC().Format(time.TimeOnly), time.Since(began).Round(10*time.Millisecond), err))
+		return
+	}
+	l.answers++
+	l.longest = max(l.longest, time.Since(l.answered))
+	l.answered = time.Now()
 }
 
 // anyCertificate is for servers with a certificate of their own.

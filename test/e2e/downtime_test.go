@@ -27,7 +27,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 )
 
-// patience is how long a request may take: most clients wait longer. How long the longest one took is measured, too.
+// patience is how long a request may take: most clients wait longer. The plan large is silent for less, too.
 const patience = 10 * time.Second
 
 // slowHook is a hook that makes each sync take a minute and a half. It runs in the image of the Git server.
@@ -54,7 +54,7 @@ type downtime struct {
 	name, example string
 	// allowed is how many requests of one step may fail; negative for any number.
 	allowed int
-	// silence is how long none may be answered.
+	// silence is how long none may be answered. A new one is asked each second.
 	silence time.Duration
 
 	large large
@@ -63,7 +63,7 @@ type downtime struct {
 
 // TestNoDowntime changes a tenant of the plan large, one thing after the other: no request fails.
 func TestNoDowntime(t *testing.T) {
-	(&downtime{name: "steady", example: "large"}).test(t)
+	(&downtime{name: "steady", example: "large", silence: patience}).test(t)
 }
 
 // TestDowntimeOfSmall measures for how long a tenant of the plan small doesn't answer during the same changes.

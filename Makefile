@@ -123,7 +123,7 @@ e2e-cells:
 e2e-script:
 	@$(call e2e-alone,script,10,TestScript,./e2e/script)
 e2e-oldest:
-	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
+	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel|Front|Pool))
 e2e-rest:
 	@$(call e2e-alone,rest,4,TestAtRest)
 e2e-release:

@@ -34,8 +34,8 @@ const (
 	smallMemory = 530
 )
 
-// atRest are three tenants that nobody changes, all in a channel: one of the plan that claims have by default, one of the plan small, and
-// one with a first Application, which takes more memory.
+// atRest are three tenants that nobody changes, all in a channel: one of the plan that claims have by default, one of the plan small, of
+// the namespaced kind, and one with a first Application, which takes more memory.
 type atRest struct {
 	lives   []*claim.Live
 	small   *installedPlan
@@ -99,7 +99,7 @@ func (r *atRest) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	}
 	r.lives = []*claim.Live{
 		claim.Create(ctx, t, host, like("rest1")),
-		claim.Create(ctx, t, host, like("rest2").Set("small", "spec", "plan")),
+		claim.Create(ctx, t, host, like("rest2").Set("small", "spec", "plan").OfGroup(v1alpha1.FrontGroup)),
 		claim.Create(ctx, t, host, like("rest3").Set(map[string]any{"repoURL": git.HTTPS(), "path": "root"}, "spec", "bootstrap")),
 	}
 	for _, l := range r.lives {

@@ -25,7 +25,9 @@ func TestSpare(t *testing.T) {
 	}
 	input := func(v string) edit { return func(a *tenant.Accepted) { a.Offered.Defaults.ArgoCDChart = v } }
 	values := func(n int64) edit { return func(a *tenant.Accepted) { a.Plan.Spec.LoadBalancers = n } }
-	window := func(m *v1alpha1.MaintenanceSpec) edit { return func(a *tenant.Accepted) { a.Plan.Spec.Maintenance = m } }
+	window := func(m *v1alpha1.MaintenanceSpec) edit {
+		return func(a *tenant.Accepted) { a.Plan.Spec.Maintenance = m }
+	}
 	in := func(channel string) edit { return func(a *tenant.Accepted) { a.Plan.Spec.Channel = channel } }
 	has := func(n int64, v string) edit {
 		return func(a *tenant.Accepted) {

@@ -15,7 +15,7 @@ const (
 	LabelPool = "virtualargocd.io/pool"
 	// LabelPoolPlan has the name of the plan of the spare.
 	LabelPoolPlan = "virtualargocd.io/pool-plan"
-	// LabelPoolDigest has the digest of that plan, as it was when the spare was made.
+	// LabelPoolDigest has the digest of that plan, as it was when the spare was made; that of its channel for a plan with one.
 	LabelPoolDigest = "virtualargocd.io/pool-plan-digest"
 )
 
@@ -33,7 +33,7 @@ const AnnotationClaimedAt = "virtualargocd.io/claimed-at"
 // +kubebuilder:printcolumn:name="SIZE",type=integer,JSONPath=".spec.size",description="How many spares the pool is to have."
 // +kubebuilder:printcolumn:name="OFFERED",type=integer,JSONPath=".status.offered",description="How many can be taken now."
 // +kubebuilder:printcolumn:name="ASLEEP",type=integer,JSONPath=".status.asleep",description="How many of these are asleep."
-// +kubebuilder:printcolumn:name="MAKING",type=integer,JSONPath=".status.making",description="How many can't be taken yet."
+// +kubebuilder:printcolumn:name="MAKING",type=integer,JSONPath=".status.making",description="How many can't be taken."
 // +kubebuilder:printcolumn:name="TAKEN",type=integer,JSONPath=".status.taken",description="How many have been taken since the pool was created."
 // +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the pool can't be used."
 // +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.conditions[?(@.type=='PoolFull')].message",priority=1,description="What the pool waits for."
@@ -55,8 +55,10 @@ type XArgoCDPool struct {
 // +kubebuilder:validation:XValidation:rule="has(self.plan)",message="write the name of the plan of the spares"
 type PoolSpec struct {
 	// Plan of the spares. They have nothing but what the plan and the platform give each
-	// tenant, and no backups. When the pool's plan, or what is in it, changes, the spares are
-	// replaced. So is one that has been Degraded for half an hour.
+	// tenant, and no backups. A spare that isn't what a new tenant of the plan would be, since the
+	// plan, a version or the revision of the plan's channel has changed, can't be taken, and is
+	// replaced. So is one that has been Degraded for half an hour. They are replaced one after the
+	// other.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
@@ -70,7 +72,7 @@ type PoolSpec struct {
 	Size int64 `json:"size,omitempty"`
 
 	// Whether the spares are asleep: none of their pods runs. Whoever takes one waits until it
-	// has woken up. A spare is woken for platform changes. Default: false.
+	// has woken up. Default: false.
 	// +optional
 	Asleep bool `json:"asleep,omitempty"`
 }
@@ -85,8 +87,8 @@ type PoolStatus struct {
 	// +optional
 	Asleep int64 `json:"asleep"`
 
-	// Number of spares that can't be taken yet: they are being installed, updated or woken, or
-	// something is wrong with them.
+	// Number of spares that can't be taken: they are being installed, woken or put to sleep, are to
+	// be replaced, or something is wrong with them.
 	// +optional
 	Making int64 `json:"making"`
 

@@ -23,7 +23,7 @@ func Table(t tenant.Tenant) []resource.Row {
 	}
 	return slices.Concat([]resource.Row{
 		{Name: tenant.AcceptedSecret, Has: true, Waits: t.HostProblem != "", Ready: true, Build: accepted},
-		{Name: tenant.ChannelRecord, Has: t.Standing.Name != "", Ready: true, Build: record},
+		{Name: tenant.ChannelRecord, Has: t.Standing.InRollout(), Ready: true, Build: record},
 		{Name: tenant.Namespace, Has: true, Waits: t.HostProblem != "", Ready: t.Composed(tenant.Namespace).Healthy(),
 			Build: host.Namespace},
 	}, host.AccountRows(t), host.BoundsRows(t), []resource.Row{

@@ -24,7 +24,12 @@ func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (R
 	}
 	other, otherErr := decide(*c.Other)
 	known := d != nil && other != nil
-	switch same := known && unaffected(d, other); {
+	same := known && unaffected(d, other)
+	if c.Spare {
+		// One that can't go back to an earlier version isn't what a new tenant would be.
+		same = known && reflect.DeepEqual(d, other)
+	}
+	switch {
 	case c.Took && err != nil && otherErr == nil && c.Name != "":
 		out = Result{Decision: other, Accepted: *c.Other, Standing: c.Standing}
 		out.Took, out.UpdateAvailable = false, true

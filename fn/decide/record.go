@@ -11,6 +11,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
+	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -40,8 +41,8 @@ func Record(t tenant.Tenant) rollout.Record {
 	}
 	r.Named = t.Standing.Named
 	r = r.Edit(fingerprint.Of(t.Ask), now)
-	// Where there is no time, the tenant isn't new.
-	r.Created = t.Observed.XR.Created()
+	// Where there is no time, the tenant isn't new. One that was a spare wasn't in the channel before.
+	r.Created = spare.Created(t.Observed.XR)
 	r = r.Look(t.Standing.Newest, effectOf(t), now)
 	if r.Revision != t.Standing.Revision {
 		// Where that wasn't recorded when the tenant took it, it may have changed anything.

@@ -23,6 +23,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/plans"
 	"github.com/virtual-argocd/virtual-argocd/fn/pool"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -142,7 +143,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	table := compose.Table(t)
 	is := status.Of(t, compose.MissingOf(t, table))
 	t.Phase, t.Why = is.Phase, is.Why
-	if t.Standing.Name != "" {
+	if t.Standing.InRollout() {
 		t.Record = decide.Record(t)
 	}
 	desired, err := compose.Compose(t, table)
@@ -183,10 +184,18 @@ func everything(t tenant.Tenant, err error) error {
 	return resolve.Sorted(err)
 }
 
+// choose returns what a tenant is to have now.
+func choose(t tenant.Tenant, g tenant.Given) decide.Choice {
+	if spare.Untaken(t.Observed.XR) {
+		return decide.Spare(g.Was, g.AsAsked(), g.Channel, t.Observed.Now)
+	}
+	return decide.Choose(g.Was, g.AsAsked(), g.Channel, tenant.IsAsleep(t.Observed), t.Observed.Now)
+}
+
 // accept decides about a tenant of which something is given. It returns that with what the tenant has.
 func accept(t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
 	g.GoesBackTo = decide.GoesBackTo(t.Observed.Record(), g.Channel)
-	choice := decide.Choose(g.Was, g.AsAsked(), g.Channel, tenant.IsAsleep(t.Observed), t.Observed.Now)
+	choice := choose(*t, g)
 	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(g.With(a)) })
 	in := g.With(d.Accepted)
 	if err != nil {

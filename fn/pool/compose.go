@@ -35,7 +35,7 @@ func object(p *pool, is one) resource.Object {
 	labels := map[string]any{v1alpha1.LabelSpare: "true", v1alpha1.LabelPool: tenant.BoundedLabel(p.name(), validation.LabelValueMaxLength)}
 	planned, digest := p.plan.Name, spare.Digest(p.plan)
 	if was := is.object.Get(resource.InManifest("metadata", "labels")...); was.Exists() {
-		// A spare stays as it is where the pool has a mistake. Otherwise it has the plan of now.
+		// A spare stays as it is until it is replaced.
 		planned, digest = was.String(v1alpha1.LabelPoolPlan), was.String(v1alpha1.LabelPoolDigest)
 	}
 	labels[v1alpha1.LabelPoolPlan], labels[v1alpha1.LabelPoolDigest] = planned, digest
@@ -43,9 +43,8 @@ func object(p *pool, is one) resource.Object {
 	return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: map[string]any{
 		"apiVersion": p.behind(), "kind": v1alpha1.Kind, "metadata": metadata,
 		"spec": map[string]any{
-			"plan": planned,
-			// A tenant that sleeps takes no platform changes.
-			"hibernation": map[string]any{"enabled": p.spec.Asleep && !is.xr.Bool("status", "channel", "updateAvailable")},
+			"plan":        planned,
+			"hibernation": map[string]any{"enabled": p.spec.Asleep},
 			// Nothing of a spare is to be where its taker's backups are.
 			"backup": map[string]any{"enabled": false},
 		},

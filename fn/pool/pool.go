@@ -194,7 +194,7 @@ const (
 	handed
 	// gone: its Object or its composite resource is being deleted, or doesn't exist any more.
 	gone
-	// outdated: it has another plan than it would get now.
+	// outdated: it has another plan, or something else of the platform, than a new tenant would get now.
 	outdated
 )
 
@@ -210,14 +210,27 @@ func (p pool) stateOf(is one) state {
 		return gone
 	case p.plan.Name != "" && labels.Exists() && (labels.String(v1alpha1.LabelPoolPlan) != p.plan.Name || labels.String(v1alpha1.LabelPoolDigest) != spare.Digest(p.plan)):
 		return outdated
+	case spare.Outdated(is.xr):
+		return outdated
 	}
 	return stays
 }
+
+// offers reports whether a spare can be taken now.
+func (p pool) offers(is one) bool { return spare.Offered(is.xr) && p.stateOf(is) == stays }
 
 // isBroken reports whether a spare was Ready once, and has been Degraded for long.
 func (p pool) isBroken(is one) bool {
 	since, err := time.Parse(time.RFC3339, is.xr.Condition("Ready").LastTransitionTime)
 	return is.xr.String("status", "readyAt") != "" && is.xr.String("status", "phase") == string(v1alpha1.PhaseDegraded) && err == nil && p.now.Sub(since) >= brokenFor
+}
+
+// worst returns the index of the spare that is to be replaced first; -1 for none.
+func (p pool) worst(of []one) int {
+	if at := slices.IndexFunc(of, func(is one) bool { return p.stateOf(is) == outdated }); at >= 0 {
+		return at
+	}
+	return slices.IndexFunc(of, p.isBroken)
 }
 
 // A Decision is what a pool composes.
@@ -237,7 +250,7 @@ func (p pool) decide(accepted bool) decision {
 	going, making := 0, 0
 	for _, is := range p.spares {
 		switch p.stateOf(is) {
-		case stays:
+		case stays, outdated:
 			d.kept = append(d.kept, is)
 		case taken:
 			if !is.object.Deleting() {
@@ -245,7 +258,7 @@ func (p pool) decide(accepted bool) decision {
 			}
 		case handed:
 			d.handed = append(d.handed, is)
-		case gone, outdated:
+		case gone:
 			going++
 		}
 	}
@@ -254,17 +267,18 @@ func (p pool) decide(accepted bool) decision {
 	}
 	size := int(p.spec.Size)
 	if len(d.kept) > size {
-		// Those that can be taken stay first, and of these the oldest.
-		slices.SortStableFunc(d.kept, func(a, b one) int { return cmp.Compare(btoi(!spare.Offered(a.xr)), btoi(!spare.Offered(b.xr))) })
+		// Those that can be taken stay first, and of these the oldest; those that are to be replaced stay last.
+		rank := func(is one) int { return btoi(!p.offers(is)) + btoi(p.stateOf(is) == outdated) }
+		slices.SortStableFunc(d.kept, func(a, b one) int { return cmp.Compare(rank(a), rank(b)) })
 		d.kept = d.kept[:size]
 	}
 	for _, is := range d.kept {
-		// One that broke later holds nothing up.
-		making += btoi(is.xr.String("status", "readyAt") == "")
+		// One that broke later holds nothing up, nor does one that is to be replaced.
+		making += btoi(is.xr.String("status", "readyAt") == "" && p.stateOf(is) != outdated)
 	}
-	// One after the other: where the host is in trouble, spares heal with it.
-	if broken := slices.IndexFunc(d.kept, p.isBroken); broken >= 0 && len(d.kept) == size && going == 0 && making == 0 {
-		d.kept = slices.Delete(d.kept, broken, broken+1)
+	// One after the other: where the host is in trouble, spares heal with it, and what new tenants get now may not come up, or be taken back.
+	if worst := p.worst(d.kept); worst >= 0 && len(d.kept) == size && going == 0 && making == 0 {
+		d.kept = slices.Delete(d.kept, worst, worst+1)
 		going++
 	}
 	// What is still being deleted takes room on the host.
@@ -298,7 +312,7 @@ func report(rsp *fnv1.RunFunctionResponse, p *pool, d decision, mistake error) {
 	var problems []string
 	for _, is := range d.kept {
 		switch {
-		case !spare.Offered(is.xr):
+		case !p.offers(is):
 			status.Making++
 			if said := condition.Said(is.object); said != "" && is.object.Condition("Synced").False() && is.object.Current() && writesTo(is) {
 				problems = append(problems, said)

@@ -89,27 +89,31 @@ func TestWhoTakesASpare(t *testing.T) {
 		before                    func(w *world)
 		takes                     bool
 	}{
-		"ItsPlan":       {"It names the plan.", `{"plan":"small","size":1}`, "team-a/a", small, nil, true},
-		"AnotherPlan":   {"It names another one.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"large"}`, nil, false},
-		"NoPlan":        {"The plan of those that name none is another one.", `{"plan":"small","size":1}`, "team-a/a", `{}`, nil, false},
-		"DefaultPlan":   {"It names none, and this is the plan of those.", `{"plan":"small","size":1}`, "team-a/a", `{}`, func(w *world) { w.label("small") }, true},
-		"BuiltInPlan":   {"There is no plan at all.", `{"plan":"standard","size":1}`, "team-a/a", `{}`, nil, true},
-		"NotItsPlan":    {"The plan isn't for its namespace.", `{"plan":"small","size":1}`, "others/a", small, nil, false},
-		"Asleep":        {"The spare is asleep.", `{"plan":"small","size":1,"asleep":true}`, "team-a/a", small, nil, true},
-		"Empty":         {"There is none.", `{"plan":"small"}`, "team-a/a", small, nil, false},
-		"NotReady":      {"It isn't ready.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.status(`{"phase":"Degraded"}`) }, false},
-		"NotSeenYet":    {"Its status is about an earlier spec.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.generation() }, false},
-		"PlanChanged":   {"The plan isn't any more what the spare was made with.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.pool.AddPlan("small", `{"argocd":{"ha":true}}`) }, false},
-		"PlansBackup":   {"What takes effect at once makes no other spare.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.pool.AddPlan("small", `{"expireAfter":"48h"}`) }, true},
-		"Versions":      {"It runs versions already.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","argocd":{"chartVersion":"9.0.0"}}`, nil, false},
-		"Kubernetes":    {"It runs versions already.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","kubernetes":{"version":"v1.35.0"}}`, nil, false},
-		"Restored":      {"Only an installation reads a backup.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","restoreFrom":{}}`, nil, false},
-		"ControlPlane":  {"It would be replaced.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","vcluster":{"values":{}}}`, nil, false},
-		"Channel":       {"It would be another one.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","channel":"stable"}`, nil, false},
-		"Composition":   {"It has one already.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","compositionRef":{"name":"a"}}`, nil, false},
-		"Unprotected":   {"Nothing would refuse a second one.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { delete(w.cluster, "ValidatingAdmissionPolicyBinding//virtual-argocd-front-tenants") }, false},
-		"Deleting":      {"It goes.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.deleting() }, false},
-		"OtherSettings": {"They follow.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","argocd":{"values":{"server":{"replicas":2}}},"components":[{"name":"a"}],"sso":{}}`, nil, true},
+		"ItsPlan":        {"It names the plan.", `{"plan":"small","size":1}`, "team-a/a", small, nil, true},
+		"AnotherPlan":    {"It names another one.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"large"}`, nil, false},
+		"NoPlan":         {"The plan of those that name none is another one.", `{"plan":"small","size":1}`, "team-a/a", `{}`, nil, false},
+		"DefaultPlan":    {"It names none, and this is the plan of those.", `{"plan":"small","size":1}`, "team-a/a", `{}`, func(w *world) { w.label("small") }, true},
+		"BuiltInPlan":    {"There is no plan at all.", `{"plan":"standard","size":1}`, "team-a/a", `{}`, nil, true},
+		"NotItsPlan":     {"The plan isn't for its namespace.", `{"plan":"small","size":1}`, "others/a", small, nil, false},
+		"Asleep":         {"The spare is asleep.", `{"plan":"small","size":1,"asleep":true}`, "team-a/a", small, nil, true},
+		"Empty":          {"There is none.", `{"plan":"small"}`, "team-a/a", small, nil, false},
+		"UpdateWaits":    {"A new installation would get something else.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.outdate(w.names()...) }, false},
+		"AsleepOutdated": {"So it would if the spare is asleep.", `{"plan":"small","size":1,"asleep":true}`, "team-a/a", small, func(w *world) { w.outdate(w.names()...) }, false},
+		"ChannelsPlan":   {"A plan's edit reaches new tenants of a channel only with a revision.", `{"plan":"rolled","size":1}`, "team-a/a", `{"plan":"rolled"}`, func(w *world) { w.pool.AddPlan("rolled", `{"channel":"stable","argocd":{"ha":true}}`) }, true},
+		"OtherChannel":   {"The plan has another channel now.", `{"plan":"rolled","size":1}`, "team-a/a", `{"plan":"rolled"}`, func(w *world) { w.pool.AddPlan("rolled", `{"channel":"fast"}`) }, false},
+		"NotReady":       {"It isn't ready.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.status(`{"phase":"Degraded"}`) }, false},
+		"NotSeenYet":     {"Its status is about an earlier spec.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.generation() }, false},
+		"PlanChanged":    {"The plan isn't any more what the spare was made with.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.pool.AddPlan("small", `{"argocd":{"ha":true}}`) }, false},
+		"PlansBackup":    {"What takes effect at once makes no other spare.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.pool.AddPlan("small", `{"expireAfter":"48h"}`) }, true},
+		"Versions":       {"It runs versions already.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","argocd":{"chartVersion":"9.0.0"}}`, nil, false},
+		"Kubernetes":     {"It runs versions already.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","kubernetes":{"version":"v1.35.0"}}`, nil, false},
+		"Restored":       {"Only an installation reads a backup.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","restoreFrom":{}}`, nil, false},
+		"ControlPlane":   {"It would be replaced.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","vcluster":{"values":{}}}`, nil, false},
+		"Channel":        {"It would be another one.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","channel":"stable"}`, nil, false},
+		"Composition":    {"It has one already.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","compositionRef":{"name":"a"}}`, nil, false},
+		"Unprotected":    {"Nothing would refuse a second one.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { delete(w.cluster, "ValidatingAdmissionPolicyBinding//virtual-argocd-front-tenants") }, false},
+		"Deleting":       {"It goes.", `{"plan":"small","size":1}`, "team-a/a", small, func(w *world) { w.deleting() }, false},
+		"OtherSettings":  {"They follow.", `{"plan":"small","size":1}`, "team-a/a", `{"plan":"small","argocd":{"values":{"server":{"replicas":2}}},"components":[{"name":"a"}],"sso":{}}`, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := 1
@@ -140,6 +144,134 @@ func (w *world) label(plan string) {
 func (w *world) status(status string) {
 	for _, xr := range w.tenants() {
 		maps.Copy(crossplanetest.Field(xr, "status").GetFields(), resource.MustStructJSON(status).GetFields())
+	}
+}
+
+// outdate has composite resources say that a new tenant would get something else. Those that are made later have that.
+func (w *world) outdate(names ...string) {
+	for _, name := range names {
+		w.outdated[name] = true
+	}
+	w.run()
+}
+
+// TestOutdatedSpares: spares that aren't what a new tenant would be are offered to nobody, and replaced one after the other, so that a pool
+// isn't emptied by a change that doesn't come up, or is taken back. None is woken for that.
+func TestOutdatedSpares(t *testing.T) {
+	w := filled(t, `{"plan":"small","size":3,"asleep":true}`, 3)
+	was := w.names()
+	w.outdate(was...)
+	w.pool.Reconcile()
+	if offered, making := w.pool.StatusNumber("offered"), w.pool.StatusNumber("making"); offered != 0 || making != 2 {
+		t.Errorf("of 3 outdated spares, one of which goes, %d are offered, and %d are on their way", offered, making)
+	}
+	for left := 3; left > 0; left-- {
+		is := 0
+		for range 2 {
+			// However often it looks, it replaces no other before the new one is well.
+			w.reconcile("pool")
+			w.look("pool")
+			w.collect()
+			is = 0
+			for _, o := range objects(w.pool) {
+				is += btoi(slices.Contains(was, nameIn(o)))
+				if !o.Bool("spec", "forProvider", "manifest", "spec", "hibernation", "enabled") {
+					t.Errorf("%s is woken", nameIn(o))
+				}
+			}
+			if is != left-1 {
+				t.Fatalf("%d outdated spares are left, want %d", is, left-1)
+			}
+		}
+		// The new one doesn't come up.
+		for range 3 {
+			w.reconcile("pool")
+			w.look("pool")
+			for _, key := range slices.Sorted(maps.Keys(w.cached)) {
+				w.sync(key)
+			}
+		}
+		if n := len(w.names()); n != 3 {
+			t.Fatalf("with %d outdated spares, there are %d", is, n)
+		}
+		w.run()
+	}
+	w.settle()
+	w.check(3)
+	if n := w.pool.StatusNumber("offered"); n != 3 {
+		t.Errorf("%d of 3 new spares are offered", n)
+	}
+	was = w.names()
+	w.outdate(was...)
+	w.reconcile("pool")
+	// The change is taken back.
+	clear(w.outdated)
+	w.settle()
+	kept := 0
+	for _, name := range w.names() {
+		kept += btoi(slices.Contains(was, name))
+	}
+	if w.check(3); kept != 2 {
+		t.Errorf("of 3 spares that were outdated for a while, %d are left, want 2", kept)
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestOutdatedPlan: a plan's edit replaces spares one after the other, too. One that is still being made for the plan as it was, and never comes
+// up, holds nothing up. A pool that becomes smaller keeps those that are as new tenants are.
+func TestOutdatedPlan(t *testing.T) {
+	// One of two spares was replaced, and the new one is being made.
+	halfway := func() (w *world, was []string) {
+		w = filled(t, `{"plan":"small","size":2}`, 2)
+		was = w.names()
+		w.pool.AddPlan("small", `{"argocd":{"ha":true}}`)
+		w.reconcile("pool")
+		if n := len(objects(w.pool)); n != 1 || w.pool.StatusNumber("offered") != 0 {
+			t.Errorf("an edit of the plan leaves %d of 2 spares, and offers %d", n, w.pool.StatusNumber("offered"))
+		}
+		w.collect()
+		for range 4 {
+			w.reconcile("pool")
+			w.look("pool")
+			for _, key := range slices.Sorted(maps.Keys(w.cached)) {
+				w.sync(key)
+			}
+		}
+		return w, was
+	}
+	left := func(w *world, of []string) (n int) {
+		for _, o := range objects(w.pool) {
+			n += btoi(slices.Contains(of, nameIn(o)))
+		}
+		return n
+	}
+	w, was := halfway()
+	if n := len(objects(w.pool)); n != 2 || left(w, was) != 1 {
+		t.Fatalf("it has %d spares, %d of them as they were", n, left(w, was))
+	}
+	w.pool.XR().Fields["spec"] = crossplanetest.JSON(`{"plan":"small","size":1}`)
+	w.reconcile("pool")
+	if n := len(objects(w.pool)); n != 1 || left(w, was) != 0 {
+		t.Errorf("a pool of one keeps %d spares, %d of them as they were", n, left(w, was))
+	}
+
+	w, was = halfway()
+	are := w.names()
+	w.pool.AddPlan("small", `{"argocd":{"ha":true},"loadBalancers":1}`)
+	w.reconcile("pool")
+	if n := left(w, are); n != 1 {
+		t.Errorf("another edit leaves %d spares, one of which doesn't come up, want 1", n)
+	}
+	w.settle()
+	w.check(2)
+	if left(w, append(was, are...)) != 0 || w.pool.StatusNumber("offered") != 2 {
+		t.Errorf("it has %v, where it had %v and %v, and offers %d", w.names(), was, are, w.pool.StatusNumber("offered"))
 	}
 }
 
@@ -257,14 +389,6 @@ func TestPoolChanges(t *testing.T) {
 	if w.check(2); same() != 1 || w.pool.StatusNumber("asleep") != 2 {
 		t.Errorf("those that were there aren't asleep: %v, %v", was, w.names())
 	}
-	w.status(`{"channel":{"updateAvailable":true}}`)
-	w.reconcile("pool")
-	for at, o := range objects(w.pool) {
-		if o.Bool("spec", "forProvider", "manifest", "spec", "hibernation", "enabled") {
-			t.Errorf("%s isn't woken for a platform change", at)
-		}
-	}
-	w.settle()
 	w.pool.AddPlan("small", `{"vcluster":{"storage":{"size":"9Gi"}}}`)
 	w.settle()
 	if w.check(2); same() != 0 {
@@ -349,7 +473,13 @@ func TestLawsOfPools(t *testing.T) {
 				w.run()
 				w.collect()
 			default:
-				switch random.IntN(4) {
+				switch random.IntN(5) {
+				case 4:
+					if names := w.names(); len(names) > 0 {
+						name := names[random.IntN(len(names))]
+						w.note("outdated: %s", name)
+						w.outdate(name)
+					}
 				case 0:
 					if id := anyone(); w.fronts[id] != nil {
 						w.remove(id)

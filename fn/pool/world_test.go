@@ -30,6 +30,8 @@ type world struct {
 	// cached is what provider-kubernetes has in its cache of Objects, by the engine's name and the Object's: it may be older than what there is.
 	cached map[string]*structpb.Struct
 	uids   int
+	// outdated are the names of composite resources that wait for a change of the platform.
+	outdated map[string]bool
 	// was is who had each composite resource, by its UID.
 	was map[string]string
 	log []string
@@ -43,11 +45,12 @@ const (
 )
 
 func newWorld(t testing.TB, spec string) *world {
-	w := &world{t: t, fronts: map[string]*crossplanetest.Engine{}, cached: map[string]*structpb.Struct{}, was: map[string]string{}}
+	w := &world{t: t, fronts: map[string]*crossplanetest.Engine{}, cached: map[string]*structpb.Struct{}, was: map[string]string{}, outdated: map[string]bool{}}
 	w.pool = crossplanetest.NewXR(t, `{"apiVersion":"`+group+`","kind":"XArgoCDPool","metadata":{"name":"p","uid":"uid-of-p"},"spec":`+spec+`}`, "")
 	w.cluster = w.pool.Cluster
 	w.pool.AddPlan("small", `{"namespaces":["team-*"]}`)
 	w.pool.AddPlan("large", `{}`)
+	w.pool.AddPlan("rolled", `{"channel":"stable"}`)
 	return w
 }
 
@@ -273,7 +276,7 @@ func (w *world) run() {
 			phase = "Hibernated"
 		}
 		is := proto.Clone(xr).(*structpb.Struct)
-		is.Fields["status"] = resource.MustStructJSON(`{"s":{"phase":"` + phase + `","readyAt":"2025-01-01T00:00:0` + strconv.Itoa(i%10) + `Z","conditions":[{"type":"Ready","status":"` + map[bool]string{true: "True", false: "False"}[phase == "Ready"] + `"},{"type":"SpecAccepted","status":"True"},{"type":"Synced","status":"True"}]}}`).GetFields()["s"]
+		is.Fields["status"] = resource.MustStructJSON(`{"s":{"phase":"` + phase + `","channel":{"updateAvailable":` + strconv.FormatBool(w.outdated[wire.Of(xr).String("metadata", "name")]) + `},"readyAt":"2025-01-01T00:00:0` + strconv.Itoa(i%10) + `Z","conditions":[{"type":"Ready","status":"` + map[bool]string{true: "True", false: "False"}[phase == "Ready"] + `"},{"type":"SpecAccepted","status":"True"},{"type":"Synced","status":"True"}]}}`).GetFields()["s"]
 		w.cluster[crossplanetest.Key(xr)] = is
 	}
 }

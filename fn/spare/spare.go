@@ -15,8 +15,11 @@ import (
 )
 
 // Is reports whether a composite resource is a spare. One that is being deleted is none any more.
-func Is(xr wire.Struct) bool {
-	return xr.Exists() && xr.String("metadata", "labels", v1alpha1.LabelSpare) == "true" && !Taken(xr) && !xr.Deleting()
+func Is(xr wire.Struct) bool { return Untaken(xr) && !xr.Deleting() }
+
+// Untaken reports whether a composite resource was made by a pool, and belongs to nobody.
+func Untaken(xr wire.Struct) bool {
+	return xr.String("metadata", "labels", v1alpha1.LabelSpare) == "true" && !Taken(xr)
 }
 
 // Taken reports whether a composite resource belongs to somebody.
@@ -27,11 +30,15 @@ func Asleep(xr wire.Struct) bool {
 	return xr.String("status", "phase") == string(v1alpha1.PhaseHibernated)
 }
 
-// Offered reports whether a composite resource is a spare that may be taken now: it is well, and either runs or is asleep.
+// Outdated reports whether a composite resource has something else of the platform than a new tenant would get now: see decide.Spare.
+func Outdated(xr wire.Struct) bool { return xr.Bool("status", "channel", "updateAvailable") }
+
+// Offered reports whether a composite resource is a spare that may be taken now: it is well and as a new tenant would be, and either runs or
+// is asleep.
 func Offered(xr wire.Struct) bool {
 	ready := xr.Condition("Ready")
 	runs := xr.String("status", "phase") == string(v1alpha1.PhaseReady) && ready.True()
-	return Is(xr) && (runs || Asleep(xr)) && xr.Condition(v1alpha1.ConditionSpecAccepted).True() && !xr.Condition("Synced").False() && Current(xr)
+	return Is(xr) && (runs || Asleep(xr)) && !Outdated(xr) && xr.Condition(v1alpha1.ConditionSpecAccepted).True() && !xr.Condition("Synced").False() && Current(xr)
 }
 
 // Current reports whether the function has seen the newest spec of a composite resource, so that its status is about it. One without an
@@ -42,7 +49,13 @@ func Current(xr wire.Struct) bool {
 }
 
 // Digest returns what the label v1alpha1.LabelPoolDigest has for a plan. What takes effect at once in every tenant changes nothing of it.
-func Digest(p plan.Plan) string { return fingerprint.Of(p.Content().Spec) }
+// Nor does what a new tenant of a channel gets only with a revision.
+func Digest(p plan.Plan) string {
+	if p.Spec.Channel != "" {
+		return fingerprint.Of(p.Spec.Channel)
+	}
+	return fingerprint.Of(p.Content().Spec)
+}
 
 // Of reports whether a spare has the plan, as it is now.
 func Of(xr wire.Struct, p plan.Plan) bool {

@@ -158,6 +158,8 @@ type Standing struct {
 	Took, Looked, Changes bool
 	// Proved is how long a tenant must be Ready with a revision before later trouble isn't attributed to it.
 	Proved time.Duration
+	// Spare says that it is a spare of a pool, to which its channel rolls out nothing.
+	Spare bool
 	// Named says that the claim names the channel itself, and not its plan.
 	Named bool
 	// Schedule says when platform changes may begin.
@@ -166,3 +168,6 @@ type Standing struct {
 	// never.
 	Again time.Time
 }
+
+// InRollout reports whether the tenant has a channel that rolls revisions out to it.
+func (s Standing) InRollout() bool { return s.Name != "" && !s.Spare }

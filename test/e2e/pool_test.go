@@ -43,7 +43,9 @@ func TestPool(t *testing.T) {
 	testenv.Test(t, features.New("pool").
 		Setup(p.create).
 		Assess("SparesAreMade", p.fills).
+		Assess("SettingsOfTheTakerFollow", p.ownSettings).
 		Assess("EachIsTakenOnce", p.taken).
+		Assess("PlansEditReplacesOneAfterTheOther", p.replaced).
 		Assess("SpareSleepsAndIsTaken", p.asleep).
 		Assess("TenantsOutliveThePool", p.deleted).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
@@ -140,16 +142,84 @@ func (p *pooled) take(ctx context.Context, t *testing.T, names ...string) []*cla
 	return out
 }
 
-func (p *pooled) taken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	controlPlanes := func() map[string]string {
-		out := map[string]string{}
-		for name := range p.spares {
-			of, _ := podsOf(ctx, t, "vargo-"+name, nil)
-			out[name] = of["vcluster-0"]
+// A running is what of a spare stays the same whoever takes it: its pods but those that have Argo CD's URL in their settings, and the revisions
+// of its Helm releases.
+type running struct {
+	pods     map[string]string
+	releases map[string]int64
+}
+
+// run returns what is running of the spares that were there first, by name.
+func (p *pooled) run(ctx context.Context, t *testing.T) map[string]running {
+	t.Helper()
+	out := map[string]running{}
+	for name := range p.spares {
+		r := running{pods: podsBesideArgoCD(ctx, t, "vargo-"+name), releases: map[string]int64{}}
+		for _, of := range []string{vclusterRelease, argocdRelease} {
+			o, err := releases(t).Get(ctx, name+"-"+of, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.releases[of], _, _ = unstructured.NestedInt64(o.Object, "status", "atProvider", "revision"); r.releases[of] < 1 {
+				t.Fatalf("Release %s of spare %s has no revision", of, name)
+			}
 		}
-		return out
+		out[name] = r
 	}
-	before := controlPlanes()
+	return out
+}
+
+// same fails for what of a spare isn't as it was. updates is how often Argo CD may have been updated.
+func (r running) same(t *testing.T, now running, updates int64) {
+	t.Helper()
+	keepsPods(t, "a spare that is taken", r.pods, now.pods)
+	if was, is := r.releases[vclusterRelease], now.releases[vclusterRelease]; is != was {
+		t.Errorf("with a spare that is taken, the release of its virtual cluster goes from revision %d to %d", was, is)
+	}
+	if was, is := r.releases[argocdRelease], now.releases[argocdRelease]; is < was || is > was+updates {
+		t.Errorf("with a spare that is taken, the release of its Argo CD goes from revision %d to %d, want %d more at most", was, is, updates)
+	}
+}
+
+// ownSettings: what the taker of a spare asks for beside the plan is an update of the spare. Its virtual cluster goes on.
+func (p *pooled) ownSettings(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	before := p.run(ctx, t)
+	c := newFront("pooled-own", claims).Set(poolName, "spec", "plan").ArgoCDValue("pool", "server", "deploymentAnnotations", "e2e")
+	url := ""
+	if ingress.Address != "" {
+		c.Set("pooled-own."+ingress.Domain, "spec", "ingress", "host")
+		url = "https://pooled-own." + ingress.Domain
+	}
+	start := time.Now()
+	l := claim.Create(ctx, t, host, c)
+	p.lives = append(p.lives, l)
+	s := l.AwaitReady(ctx, t, readyWithin)
+	measured.add("pool: created to Ready, with values and a hostname of its own", time.Since(start))
+	name := l.XRName(ctx, t)
+	if _, ok := p.spares[name]; !ok {
+		t.Fatalf("it has %s, which is none of the spares %v", name, p.spares)
+	}
+	annotated(ctx, t, l, "pool")
+	if url != "" && s.ArgoCD.URL != url {
+		t.Errorf("Ready, it is at %s, want %s", s.ArgoCD.URL, url)
+	}
+	if url != "" {
+		awaitDetails(ctx, t, l, "has its own URL", func(details map[string]string) (bool, string) { return details["url"] == url, details["url"] })
+		settings, err := open(ctx, t, l).Typed.CoreV1().ConfigMaps("argocd").Get(ctx, "argocd-cm", metav1.GetOptions{})
+		if err != nil || settings.Data["url"] != url {
+			t.Errorf("its Argo CD thinks that it is at %q, want %s: %v", settings.Data["url"], url, err)
+		}
+	}
+	loggedIn(ctx, t, l)
+	// The hostname may come after the values.
+	before[name].same(t, p.run(ctx, t)[name], 2)
+	p.offers(ctx, t, 2*readyWithin, 2, 0)
+	p.spares = p.free(ctx, t)
+	return ctx
+}
+
+func (p *pooled) taken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	before := p.run(ctx, t)
 	start := time.Now()
 	lives := p.take(ctx, t, "pooled-a", "pooled-b", "pooled-c")
 	took := map[string]bool{}
@@ -174,13 +244,40 @@ func (p *pooled) taken(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	if len(took) != 2 {
 		t.Errorf("of two spares, %d were taken", len(took))
 	}
-	keepsPods(t, "a spare that is taken", before, controlPlanes())
+	for name, now := range p.run(ctx, t) {
+		before[name].same(t, now, 1)
+	}
 	p.offers(ctx, t, 2*readyWithin, 2, 0)
 	for name := range p.free(ctx, t) {
 		if _, ok := p.spares[name]; ok {
 			t.Errorf("spare %s is there again", name)
 		}
 	}
+	return ctx
+}
+
+// replaced: spares that aren't what a new tenant of the plan would be are replaced, and never all at once.
+func (p *pooled) replaced(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	was := p.free(ctx, t)
+	if _, err := all(t, p.plan.GroupVersionKind()).Patch(ctx, poolName, types.MergePatchType, []byte(`{"spec":{"loadBalancers":1}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	fewest := len(was)
+	took := eventually.True(ctx, t, 3*readyWithin, "both spares are others", func(ctx context.Context) (bool, string) {
+		is := p.free(ctx, t)
+		fewest = min(fewest, len(is))
+		for name := range was {
+			if _, ok := is[name]; ok {
+				return false, fmt.Sprint(is)
+			}
+		}
+		return true, ""
+	})
+	measured.add("pool: edit of the plan to two other spares", took)
+	if fewest < 1 {
+		t.Error("the edit of a plan left a pool of two without any")
+	}
+	p.offers(ctx, t, 2*readyWithin, 2, 0)
 	return ctx
 }
 

@@ -24,7 +24,7 @@ type Record struct {
 	// Spec is the digest of the claim's spec that is in use.
 	Spec string `json:"spec,omitempty"`
 
-	// Created is when the composite resource was created.
+	// Created is when the composite resource was created, or taken if it was a spare.
 	Created time.Time `json:"created,omitzero"`
 	// Revision is the number of the channel's revision that the tenant has; 0 for none.
 	Revision int64 `json:"revision,omitempty"`

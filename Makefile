@@ -131,7 +131,7 @@ e2e-release:
 e2e-closed:
 	@$(call e2e-alone,closed,11,TestClosedNetwork)
 e2e-fleet:
-	@$(MAKE) --no-print-directory fleet RUN='Test(Channel|Gates)'
+	@$(MAKE) --no-print-directory fleet RUN='Test(Channel|Gates|LostHost)'
 e2e-chaos:
 	@$(MAKE) --no-print-directory chaos RUNS=0
 endif

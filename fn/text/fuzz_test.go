@@ -53,11 +53,14 @@ func hostile(size int) map[string]string {
 
 // readers are the functions that decode or examine texts. What they return is not looked at.
 var readers = map[string]func(string) any{
-	"Kubeconfig": func(s string) any { _, err := text.Kubeconfig([]byte(s)); return err },
-	"JSONObject": func(s string) any { v := map[string]any{}; return text.JSON([]byte(s), &v) },
-	"JSONAny":    func(s string) any { var v any; return text.JSON([]byte(s), &v) },
-	"Expands":    func(s string) any { return text.Expands(s) },
-	"Breaks":     func(s string) any { return text.BreaksLines(s) },
+	"Kubeconfig":  func(s string) any { _, err := text.Kubeconfig([]byte(s)); return err },
+	"Object":      func(s string) any { _, err := text.Object([]byte(s)); return err },
+	"List":        func(s string) any { _, err := text.List([]byte(s)); return err },
+	"JSONObject":  func(s string) any { v := map[string]any{}; return text.JSON([]byte(s), &v) },
+	"JSONAny":     func(s string) any { var v any; return text.JSON([]byte(s), &v) },
+	"JSONNumbers": func(s string) any { var v any; return text.JSONNumbers([]byte(s), &v) },
+	"Expands":     func(s string) any { return text.Expands(s) },
+	"Breaks":      func(s string) any { return text.BreaksLines(s) },
 }
 
 // FuzzText: decoding a text allocates little more than the text is long, and a text that doesn't Expand has no anchors.

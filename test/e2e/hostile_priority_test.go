@@ -167,6 +167,12 @@ func refusedEarly(ctx context.Context, t *testing.T, u apiUser, namespace string
 			_, err := u.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")).Namespace(namespace).Create(ctx, o, metav1.CreateOptions{})
 			return err
 		},
+		"empty directory": func() error {
+			return u.send(ctx, namespace, []byte(strings.Replace(string(podWith(t, "1")), `"containers":`, `"volumes":[{"name":"a","emptyDir":{"sizeLimit":"`+positive+`"}}],"containers":`, 1)))
+		},
+		"resized pod": func() error {
+			return u.patchFirst(ctx, namespace, "resize", `{"spec":{"containers":[{"name":"%s","resources":{"limits":{"cpu":"`+positive+`"}}}]}}`)
+		},
 		"control plane": func() error {
 			patch, err := json.Marshal(template)
 			if err != nil {
@@ -183,6 +189,27 @@ func refusedEarly(ctx context.Context, t *testing.T, u apiUser, namespace string
 			t.Errorf("%s with %s: want a refusal at once, got %v after %s", name, positive, err, took)
 		}
 	}
+	// The API server doesn't compute with these, and tenants.yaml refuses them.
+	start := time.Now()
+	err := u.patchFirst(ctx, namespace, "status", `{"status":{"containerStatuses":[{"name":"%s","image":"a","imageID":"a","ready":true,"restartCount":0,"allocatedResources":{"cpu":"`+positive+`"}}]}}`)
+	if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "virtual-argocd-pods") || took > costlyFrom/2 {
+		t.Errorf("a pod's status with %s: want a refusal at once, got %v after %s", positive, err, took)
+	}
+}
+
+// patchFirst patches a subresource of the first pod that isn't the control plane's. The patch has a place for the name of its container.
+func (u apiUser) patchFirst(ctx context.Context, namespace, subresource, patch string) error {
+	pods := u.Typed.CoreV1().Pods(namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "vcluster.loft.sh/managed-by"})
+	if err != nil {
+		return err
+	}
+	if len(list.Items) == 0 {
+		return errors.New("there are no pods")
+	}
+	pod := list.Items[0]
+	_, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, fmt.Appendf(nil, patch, pod.Spec.Containers[0].Name), metav1.PatchOptions{}, subresource)
+	return err
 }
 
 // look is what a controller with a mistake does again and again: it lists its pods, and changes one that needs no change.

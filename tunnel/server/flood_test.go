@@ -87,10 +87,10 @@ func peakOf(t *testing.T, pid int) int {
 }
 
 // aFlood are outsiders, each of whom has a connection to an address, says something, and connects again whenever it has ended. It reports how
-// many connections there have been.
-func aFlood(t *testing.T, address string, connections int, says func() string, more func(*bufio.Reader, net.Conn)) *atomic.Int64 {
+// many connections there have been, and how many there are.
+func aFlood(t *testing.T, address string, connections int, says string, more func(*bufio.Reader, net.Conn)) (begun, open *atomic.Int64) {
 	t.Helper()
-	begun := &atomic.Int64{}
+	begun, open = &atomic.Int64{}, &atomic.Int64{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	t.Cleanup(func() { cancel(); wg.Wait() })
@@ -102,8 +102,9 @@ func aFlood(t *testing.T, address string, connections int, says func() string, m
 					continue
 				}
 				begun.Add(1)
+				open.Add(1)
 				stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-				if _, err := io.WriteString(c, says()); err == nil {
+				if _, err := io.WriteString(c, says); err == nil {
 					r := bufio.NewReaderSize(c, 512)
 					if more != nil {
 						more(r, c)
@@ -112,6 +113,7 @@ func aFlood(t *testing.T, address string, connections int, says func() string, m
 				}
 				stop()
 				_ = c.Close()
+				open.Add(-1)
 				// All of this runs on the machine of the server, whose processors are to have time for the agent, too.
 				select {
 				case <-ctx.Done():
@@ -120,7 +122,7 @@ func aFlood(t *testing.T, address string, connections int, says func() string, m
 			}
 		})
 	}
-	return begun
+	return begun, open
 }
 
 // upgrade is a request of somebody without a key.
@@ -165,11 +167,11 @@ func TestFlood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pid, agents, metrics := aProcess(t)
-			begun := aFlood(t, agents, 2048, func() string { return f.says }, f.more)
+			begun, open := aFlood(t, agents, 2048, f.says, f.more)
 			for begun.Load() < 2048 {
 				time.Sleep(10 * time.Millisecond)
 			}
-			time.Sleep(time.Second)
+			eventually(t, "there is a bounded number of outsiders", func() bool { return open.Load() <= int64(server.New(nil).MaxStrangers) })
 			start := time.Now()
 			of := &tunnels{t: t, agentsURL: "http://" + agents, metricsURL: "http://" + metrics}
 			of.anAgent(keyOf("a"), "127.0.0.1:1")

@@ -121,7 +121,7 @@ func (of *tunnels) anAgent(k key, api string) (*agent.Agent, *atomic.Value) {
 		}
 	}
 	a := agent.New(of.url(), folder, api, logging.NewNopLogger())
-	a.Every, a.Retry = 100*time.Millisecond, 300*time.Millisecond
+	a.Every, a.Retry = 5*time.Second, 300*time.Millisecond
 	dialed := &atomic.Value{}
 	a.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialed.Store(network + " " + address)
@@ -357,6 +357,20 @@ func TestHostileAgent(t *testing.T) {
 			}
 		}
 	})
+	t.Run("ForgedProof", func(t *testing.T) {
+		b := keyOf("b").sign()
+		proof, err := tunnel.Prove(b, keyOf("server").sign().PublicKey(), tunnel.TimeOf(time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		proof = strings.Replace(proof, ssh.FingerprintSHA256(b.PublicKey()), ssh.FingerprintSHA256(keyOf("a").sign().PublicKey()), 1)
+		d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+		_, response, err := d.DialContext(t.Context(), of.url(), http.Header{tunnel.ProofHeader: {proof}})
+		if err == nil || response == nil || response.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("signed by b for a: %v, %v", response, err)
+		}
+		_ = response.Body.Close()
+	})
 	t.Run("PretendsToBeAnother", func(t *testing.T) {
 		// The name that b says, a, counts nothing: it is the key that says who it is.
 		c, channels, requests, err := of.shows(keyOf("b"), "a", ssh.PublicKeys(keyOf("b").sign()))
@@ -461,7 +475,7 @@ func TestManyHandshakes(t *testing.T) {
 // TestSilentAgent: an agent that answers no request for a connection keeps a bounded number of them, and nobody waits for it for long. All of it
 // ends with the agent's connection.
 func TestSilentAgent(t *testing.T) {
-	of, api := serve(t, func(s *server.Server) { s.Open = 200 * time.Millisecond }), anAPI(t, "a")
+	of, api := serve(t, func(s *server.Server) { s.Every, s.Open = time.Hour, 200*time.Millisecond }), anAPI(t, "a")
 	of.configure(map[string]key{"a": keyOf("a")})
 	c, channels, requests, err := of.shows(keyOf("a"), "a", ssh.PublicKeys(keyOf("a").sign()))
 	if err != nil {
@@ -509,9 +523,29 @@ func TestSilentAgent(t *testing.T) {
 	}
 }
 
+// TestConnectionsEnd: each connection to an API server makes room for another once it is over.
+func TestConnectionsEnd(t *testing.T) {
+	of, api := serve(t, func(s *server.Server) { s.Every = time.Hour }), anAPI(t, "a")
+	of.configure(map[string]key{"a": keyOf("a")})
+	of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	of.await(stateOf("a", tunnel.Connected))
+	for i := range tunnel.MaxConnections + 10 {
+		if _, err := of.get("a", api); err != nil {
+			t.Fatalf("the %d. connection: %v", i+1, err)
+		}
+	}
+	// Nor do those that fail take any.
+	api.Close()
+	for range tunnel.MaxConnections + 10 {
+		if _, err := of.get("a", api); err == nil || !strings.Contains(err.Error(), "cannot reach its API server") {
+			t.Fatalf("without an API server: %v", err)
+		}
+	}
+}
+
 // TestClientGivesUp: a request that Argo CD gives up doesn't wait for the agent.
 func TestClientGivesUp(t *testing.T) {
-	of := serve(t, func(s *server.Server) { s.Open = time.Hour })
+	of := serve(t, func(s *server.Server) { s.Every, s.Open = time.Hour, time.Hour })
 	of.configure(map[string]key{"a": keyOf("a")})
 	_, _, requests, err := of.shows(keyOf("a"), "a", ssh.PublicKeys(keyOf("a").sign()))
 	if err != nil {
@@ -532,10 +566,10 @@ func TestClientGivesUp(t *testing.T) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until something is so, for less time than anything of a server of tunnels takes to end by itself.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for range 200 {
+	for range 160 {
 		if is() {
 			return
 		}

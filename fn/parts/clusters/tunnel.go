@@ -58,6 +58,7 @@ func setTunnel(c v1alpha1.ClusterSpec, s *credentials.Reader, v values.Values) {
 			values.Insert(v, apiServerName, name...)
 		}
 		values.Insert(v, tunnel.Proxy, configKey, "proxyUrl")
+		s.NoteSince("the proxy URL by which Argo CD uses the tunnel", sinceProxy)
 	}
 }
 

@@ -141,6 +141,8 @@ type Connection struct {
 // An Agent is the state of an agent of a tunnel: see package tunnel.
 type Agent struct {
 	State string `json:"state"`
+	// Key is the fingerprint of the agent's key; "" for none that is well formed.
+	Key string `json:"key,omitempty"`
 	// Since is when the state changed last, in seconds since 1970.
 	Since int64 `json:"since"`
 	// Twice reports whether somebody else tries to connect with the agent's key.

@@ -3,7 +3,7 @@
 //
 //	agent, in the closed cluster ──WebSocket over TLS──> the claim's hostname ──> server, beside Argo CD in the virtual cluster <── Argo CD
 //
-// The agent dials out, and keeps the connection, which is one of SSH inside of a WebSocket: each side knows the other by its key, whatever is
+// The agent dials out, shows by a Proof that it has its key, and keeps the connection, which is one of SSH inside of a WebSocket: each side knows the other by its key, whatever is
 // between them. Argo CD reaches the cluster by the server as its HTTP proxy, with CONNECT, and speaks TLS with the cluster's API server
 // through all of it. Package server and package agent are the two sides, and package stream is what both have.
 //
@@ -38,6 +38,11 @@ const (
 	ProxyPort = 8081
 	// MetricsPort is the port of the server with metrics, as that of Argo CD's own components.
 	MetricsPort = 8082
+
+	// MaxConnections is how many connections Argo CD has at once to one cluster. It needs a few.
+	MaxConnections = 256
+	// MemoryLimit is how many bytes of memory the server's container has.
+	MemoryLimit = 256 << 20
 
 	// ConfigFile is the name of the file with a Config.
 	ConfigFile = "config.json"
@@ -91,7 +96,7 @@ var Proxy = fmt.Sprintf("http://%s.argocd.svc:%d", Service, ProxyPort)
 func AgentOf(address string) (string, bool) { return strings.CutSuffix(address, suffix+":443") }
 
 // Metric is the time of the last change of an agent's state, in seconds since 1970. Its labels are the agent, the state, and whether somebody
-// else tries to connect with the agent's key.
+// else tries to connect with the agent's key, beside the fingerprint of that key.
 const Metric = "virtualargocd_tunnel_agent"
 
 // States of an agent. One that was never seen is Waiting.

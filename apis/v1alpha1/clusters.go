@@ -107,8 +107,9 @@ type ClusterSpec struct {
 
 	// For a cluster that lets no connections in. An agent in it connects to the claim's
 	// hostname, and Argo CD reaches the cluster's API server by the agent. What is to be applied
-	// in that cluster is at the key tunnel.<cluster>.yaml of the Secret of
-	// spec.writeConnectionSecretToRef. Default: Argo CD connects to the API server itself.
+	// in that cluster is at the key tunnel.<cluster>.yaml of the Secret that
+	// spec.writeConnectionSecretToRef names, which a claim with a tunnel needs. It takes Argo CD
+	// 2.14 or later. Default: Argo CD connects to the API server itself.
 	// +optional
 	// +nullable
 	Tunnel *TunnelSpec `json:"tunnel,omitempty"`

@@ -167,13 +167,45 @@ type ClusterStatus struct {
 	// +optional
 	State ConnectionState `json:"state,omitempty"`
 
-	// Since when the agent of a cluster with a tunnel is connected, or isn't.
+	// Agent of a cluster with a tunnel, as it was seen last.
 	// +optional
-	AgentSince string `json:"agentSince,omitempty"`
+	Agent *AgentStatus `json:"agent,omitempty"`
 
 	// What is wrong and what to do about it; empty when nothing is wrong.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// AgentState is the state of an agent.
+//
+// +kubebuilder:validation:Enum=Waiting;Connected;Lost
+type AgentState string
+
+// States of agents.
+const (
+	// AgentWaiting means that the agent hasn't connected yet with the key that it has now.
+	AgentWaiting AgentState = "Waiting"
+	// AgentConnected means that the agent is connected.
+	AgentConnected AgentState = "Connected"
+	// AgentLost means that the agent was connected and isn't any more.
+	AgentLost AgentState = "Lost"
+)
+
+// AgentStatus is the state of the agent of a cluster with a tunnel.
+type AgentStatus struct {
+	// State of the agent: Waiting (it hasn't connected yet with its key), Connected, or Lost (it
+	// was connected, and isn't any more).
+	// +optional
+	State AgentState `json:"state,omitempty"`
+
+	// Since when it is so. An agent that was connected when the server of the tunnels ended is
+	// Lost since the server is there again.
+	// +optional
+	Since string `json:"since,omitempty"`
+
+	// SHA256 fingerprint of the agent's key, as the server of the tunnels knows it.
+	// +optional
+	Key string `json:"key,omitempty"`
 }
 
 // VClusterStatus is the observed state of the virtual cluster.

@@ -265,10 +265,11 @@ type Connection struct {
 	Message string
 	// Key by which the proxy knows it; "" if it isn't known, or can't be seen.
 	Key proxy.ConnectionKey
-	// Agent is the key of the agent by which a cluster is reached, "" for none, and AgentSince is when its state changed last, in the form of
-	// RFC 3339; "" for unknown. Manifest is the key of the claim's connection Secret with what is to be applied in that cluster.
-	Agent                proxy.ConnectionKey
-	AgentSince, Manifest string
+	// Agent is the key of the agent by which a cluster is reached, "" for none, and AgentStatus is how it was seen last; nil for not yet.
+	// Manifest is the key of the claim's connection Secret with what is to be applied in that cluster.
+	Agent       proxy.ConnectionKey
+	AgentStatus *v1alpha1.AgentStatus
+	Manifest    string
 }
 
 // Tunnels lead to clusters that let no connections in.

@@ -2,6 +2,7 @@ package connections
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,9 @@ import (
 
 // maxAgents is how many bytes of the metrics of a tunnels' server are read: those of some hundred agents.
 const maxAgents = 64 << 10
+
+// fingerprints of keys are hashes.
+var fingerprints = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}$`)
 
 // readAgents finds what the server of the tunnels says of its agents.
 func (p *poll) readAgents(ctx context.Context) {
@@ -25,9 +29,12 @@ func (p *poll) readAgents(ctx context.Context) {
 		}
 		labels, since, ok := metrics.Read(line)
 		key, state := proxy.AgentKey(labels["agent"]), labels["state"]
+		if !fingerprints.MatchString(labels["key"]) {
+			labels["key"] = ""
+		}
 		// RFC 3339 has years of four digits.
 		if ok && p.asked[key] && slices.Contains([]string{tunnel.Waiting, tunnel.Connected, tunnel.Lost}, state) && since < 1<<37 {
-			p.found[key] = proxy.Connection{Connected: state == tunnel.Connected, Agent: &proxy.Agent{State: strings.Clone(state), Since: int64(since), Twice: labels["twice"] == "true"}}
+			p.found[key] = proxy.Connection{Connected: state == tunnel.Connected, Agent: &proxy.Agent{State: strings.Clone(state), Key: strings.Clone(labels["key"]), Since: int64(since), Twice: labels["twice"] == "true"}}
 		}
 		return true
 	})

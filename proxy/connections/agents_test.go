@@ -15,6 +15,7 @@ import (
 // TestAgents: what the server of tunnels says of agents that the claim has, in the form that it has, and nothing else that stands in its place.
 func TestAgents(t *testing.T) {
 	t.Parallel()
+	const fingerprint = "SHA256:abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
 	line := func(agent, state, twice, since string) string {
 		return fmt.Sprintf("%s{agent=%q,state=%q,twice=%q} %s\n", tunnel.Metric, agent, state, twice, since)
 	}
@@ -23,6 +24,8 @@ func TestAgents(t *testing.T) {
 		want    *proxy.Agent
 	}{
 		"Connected": {"# HELP x y\n" + line("b", "lost", "false", "1") + line("a", "connected", "false", "1764331200"), &proxy.Agent{State: "connected", Since: 1764331200}},
+		"Key":       {strings.Replace(line("a", "lost", "false", "1764331200"), "{", `{key="`+fingerprint+`",`, 1), &proxy.Agent{State: "lost", Key: fingerprint, Since: 1764331200}},
+		"NoKey":     {strings.Replace(line("a", "lost", "false", "1764331200"), "{", `{key="the key",`, 1), &proxy.Agent{State: "lost", Since: 1764331200}},
 		"Lost":      {line("a", "lost", "false", "1764331200"), &proxy.Agent{State: "lost", Since: 1764331200}},
 		"Waiting":   {line("a", "waiting", "false", "1764331200"), &proxy.Agent{State: "waiting", Since: 1764331200}},
 		"Twice":     {line("a", "connected", "true", "1764331200"), &proxy.Agent{State: "connected", Since: 1764331200, Twice: true}},

@@ -22,7 +22,7 @@ import (
 var nobodysLimits = strings.Fields(`
 	fn/few.maxTexts fn/mistakes.maxLength fn/redact.maxMessage fn/redact.maxTexts fn/redact.maxBytes fn/redact.maxRead fn/channel/rollout.maxWhy
 	fn/decide.mostNames fn/decide.maxName fn/decide.maxLabels fn/values/known.maxDefault fn/values/known.maxNearest fn/values/known.maxKey fn/values/known.maxVersions
-	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID fn/tenant.maxAgent fn/parts/clusters.maxObject tunnel/stream.maxMessage proxy/connections.maxAgents
+	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID fn/tenant.maxAgent fn/parts/clusters.maxObject tunnel/stream.maxMessage tunnel/server.maxHeaders proxy/connections.maxAgents
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
 	fn/parts/bootstrap.maxWord fn/policy.maxPolicies fn/policy.maxCompared fn/parts/ingress.mostWithoutEffect proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
 	proxy/limits.MaxFailures proxy/limits.maxTrials proxy.maxComponentWorkloads proxy/watch.maxResources proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/netcheck"
 )
 
 const (
@@ -112,11 +114,11 @@ func (c *closed) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 }
 
 // awaits waits until the claim tells a state of the cluster, with a part of a message.
-func (c *closed) awaits(ctx context.Context, t *testing.T, state, message string) {
+func (c *closed) awaits(ctx context.Context, t *testing.T, state, message string) claim.Connection {
 	t.Helper()
-	c.chain.Await(ctx, t, toldOfWithin+time.Minute, "tells that its cluster is "+state, func(s *claim.State) bool {
+	return c.chain.Await(ctx, t, toldOfWithin+time.Minute, "tells that its cluster is "+state, func(s *claim.State) bool {
 		return len(s.Clusters) == 1 && s.Clusters[0].State == state && strings.Contains(s.Clusters[0].Message, message)
-	})
+	}).Clusters[0]
 }
 
 func (c *closed) waits(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
@@ -124,7 +126,7 @@ func (c *closed) waits(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	return ctx
 }
 
-// apply applies what the claim publishes in the closed cluster, with the embedded cluster's CA.
+// apply applies what the claim publishes in the closed cluster.
 func (c *closed) apply(ctx context.Context, t *testing.T) {
 	t.Helper()
 	text := ""
@@ -132,6 +134,12 @@ func (c *closed) apply(ctx context.Context, t *testing.T) {
 		text = details["tunnel."+closedStore+".yaml"]
 		return text != "", "it isn't there"
 	})
+	c.applyText(ctx, t, text, storeAgent)
+}
+
+// applyText applies a manifest in the closed cluster, with the embedded cluster's CA in the Secret of the agent.
+func (c *closed) applyText(ctx context.Context, t *testing.T, text, agent string) {
+	t.Helper()
 	for _, doc := range strings.Split("\n"+text, "\n---\n") {
 		o := &unstructured.Unstructured{}
 		if err := utilyaml.Unmarshal([]byte(doc), &o.Object); err != nil {
@@ -140,7 +148,7 @@ func (c *closed) apply(ctx context.Context, t *testing.T) {
 		if len(o.Object) == 0 {
 			continue
 		}
-		if o.GetKind() == "Secret" && o.GetName() == storeAgent {
+		if o.GetKind() == "Secret" && o.GetName() == agent {
 			if err := unstructured.SetNestedField(o.Object, c.authorities, "stringData", "ca.crt"); err != nil {
 				t.Fatal(err)
 			}
@@ -200,34 +208,70 @@ func (c *closed) deploys(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	return ctx
 }
 
-// closedToOthers: it is the tunnel that Argo CD uses, since nothing lets it reach the API server.
+// closedToOthers: it is the tunnel that Argo CD uses, since not even a pod beside it reaches the API server; and the tunnel is open to Argo CD's
+// namespace alone. What is tried answers those who may in the same moments.
 func (c *closed) closedToOthers(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	namespace := tenantNamespace(ctx, c.closed)
-	list, err := host.Typed.NetworkingV1().NetworkPolicies(namespace).List(ctx, metav1.ListOptions{})
+	pods, err := host.Typed.CoreV1().Pods(tenantNamespace(ctx, c.closed)).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range list.Items {
-		if !strings.HasPrefix(p.Name, "virtual-argocd-") {
-			t.Errorf("NetworkPolicy %s may open the cluster", p.Name)
+	var api []string
+	for _, p := range pods.Items {
+		if strings.HasPrefix(p.Name, "vcluster-") && p.Status.PodIP != "" {
+			api = append(api, net.JoinHostPort(p.Status.PodIP, "8443"))
 		}
+	}
+	if len(api) == 0 {
+		t.Fatal("the closed cluster has no API server: this would show nothing")
+	}
+	runProbe(ctx, t, c.cluster, metav1.NamespaceDefault, probePod("within")).mustReach(ctx, t, api...)
+
+	virtual := open(ctx, t, c.chain)
+	beside := runProbe(ctx, t, virtual, "argocd", probePod("beside"))
+	mustNotAnswer(t, "a pod beside Argo CD", beside.tryBeside(ctx, t, "argocd-tunnel.argocd:8081", api...), api)
+
+	servers, err := virtual.Typed.CoreV1().Pods("argocd").List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=argocd-tunnel"})
+	if err != nil || len(servers.Items) != 1 {
+		t.Fatalf("pods of the server of tunnels: %v, %v", servers, err)
+	}
+	tunnel := []string{"argocd-tunnel.argocd:8081"}
+	for _, port := range []string{"8080", "8081", "8082"} {
+		tunnel = append(tunnel, net.JoinHostPort(servers.Items[0].Status.PodIP, port))
+	}
+	beside.mustReach(ctx, t, tunnel...)
+	other := runProbe(ctx, t, virtual, metav1.NamespaceDefault, probePod("other"))
+	mustNotAnswer(t, "another pod of the tenant", other.tryBeside(ctx, t, "argocd-server.argocd:443", tunnel...), tunnel)
+	if err := virtual.Typed.CoreV1().Pods("argocd").Delete(ctx, beside.name, metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
 	}
 	return ctx
 }
 
-// cut ends all connections between the agent and the server, and lets none begin for ten minutes. Meanwhile the tenant's Argo CD is upgraded.
+// mustNotAnswer checks that none of the addresses that somebody has tried answers.
+func mustNotAnswer(t *testing.T, who string, got map[string]string, targets []string) {
+	t.Helper()
+	for _, target := range targets {
+		if got[target] != netcheck.NoAnswer {
+			t.Errorf("%s at %s: want no answer, got %q", who, target, got[target])
+		}
+	}
+}
+
+// cut ends all connections between the agent and the server, and lets none begin for ten minutes. Meanwhile the tenant's Argo CD is upgraded, and the
+// server restarted: the claim still says since when the agent is lost.
 func (c *closed) cut(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	began := time.Now()
 	c.label(ctx, t, `null`)
 	c.restartIngress(ctx, t)
-	c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since")
+	since := c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since").Agent.Since
 	chart := platformChart(ctx, t)
 	c.chain.Patch(ctx, t, chart, "spec", "argocd", "chartVersion")
 	c.chain.Await(ctx, t, 10*time.Minute, "has the newer Argo CD", func(s *claim.State) bool {
 		return s.ArgoCD.ChartVersion == chart && s.True(claim.ArgoCDReady)
 	})
+	c.restartServer(ctx, t)
 	time.Sleep(time.Until(began.Add(10 * time.Minute)))
-	c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since")
+	c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since "+since)
 	return ctx
 }
 
@@ -267,12 +311,18 @@ func (c *closed) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 
 // restarts restarts the server: the agent comes back by itself.
 func (c *closed) restarts(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	virtual := open(ctx, t, c.chain)
-	deletePods(ctx, t, virtual.Typed.CoreV1().Pods("argocd"), "app.kubernetes.io/name=argocd-tunnel")
-	virtual.AwaitDeployment(ctx, t, "the server of tunnels", "argocd", "argocd-tunnel")
+	c.restartServer(ctx, t)
 	c.cluster.AwaitDeployment(ctx, t, "the agent", agents, storeAgent)
 	c.awaits(ctx, t, "Connected", "")
 	return ctx
+}
+
+// restartServer replaces the pod of the server of tunnels.
+func (c *closed) restartServer(ctx context.Context, t *testing.T) {
+	t.Helper()
+	virtual := open(ctx, t, c.chain)
+	deletePods(ctx, t, virtual.Typed.CoreV1().Pods("argocd"), "app.kubernetes.io/name=argocd-tunnel")
+	virtual.AwaitDeployment(ctx, t, "the server of tunnels", "argocd", "argocd-tunnel")
 }
 
 // deletePods deletes the pods that a label selector selects: at least one.
@@ -300,5 +350,33 @@ func (c *closed) rotates(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	})
 	c.apply(ctx, t)
 	c.awaits(ctx, t, "Connected", "")
+	c.refusesOldKey(ctx, t, before)
 	return ctx
+}
+
+// refusesOldKey runs an agent with what was published before, beside the one that is connected: the server knows it as nobody, and so not as
+// another one with that agent's key.
+func (c *closed) refusesOldKey(ctx context.Context, t *testing.T, before string) {
+	t.Helper()
+	const old = storeAgent + "-old"
+	c.applyText(ctx, t, strings.ReplaceAll(before, storeAgent, old), old)
+	pods := c.cluster.Typed.CoreV1().Pods(agents)
+	eventually.True(ctx, t, 3*time.Minute, "the agent with the key of before is refused, twice", func(ctx context.Context) (bool, string) {
+		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=" + old})
+		if err != nil || len(list.Items) != 1 {
+			return false, fmt.Sprint(list, err)
+		}
+		log, err := pods.GetLogs(list.Items[0].Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+		if strings.Contains(string(log), "The tunnel is connected") {
+			t.Fatalf("the key of before is still good:\n%s", log)
+		}
+		return strings.Count(string(log), "unable to authenticate") >= 2, fmt.Sprint(string(log), err)
+	})
+	is, err := c.chain.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(is.Clusters) != 1 || is.Clusters[0].State != "Connected" || is.Clusters[0].Message != "" {
+		t.Errorf("the cluster: %v", is.Clusters)
+	}
 }

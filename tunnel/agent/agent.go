@@ -23,9 +23,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/tunnel/stream"
 )
 
-// maxConnections is how many connections to the API server an agent has at once. Argo CD needs a few.
-const maxConnections = 256
-
 // An Agent connects to a server, and gives it one address: that of its cluster's API server.
 type Agent struct {
 	// Server is the URL of the server, and Folder has the files with its key and the agent's.
@@ -73,27 +70,20 @@ func (a *Agent) Run(ctx context.Context) {
 
 // connect connects once, and returns why the connection ended. It reads its files each time: another key takes effect without a restart.
 func (a *Agent) connect(ctx context.Context) error {
-	config, authority, err := a.read()
+	f, err := a.read()
 	if err != nil {
 		return err
 	}
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: 20 * time.Second, Subprotocols: []string{tunnel.Protocol}, TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}}
-	ws, response, err := dialer.DialContext(ctx, a.Server, nil)
-	if response != nil {
-		// After a handshake, there is none.
-		_ = response.Body.Close()
-	}
+	ws, err := a.dial(ctx, f)
 	if err != nil {
-		if response != nil {
-			err = fmt.Errorf("%s answers with %s: %w", a.Server, response.Status, err)
-		}
 		return err
 	}
 	conn := stream.New(ws)
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	_ = conn.SetDeadline(time.Now().Add(config.Timeout))
+	config := &ssh.ClientConfig{User: "agent", Auth: []ssh.AuthMethod{ssh.PublicKeys(f.key)}, HostKeyCallback: ssh.FixedHostKey(f.server), HostKeyAlgorithms: []string{f.server.Type()}}
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	c, channels, requests, err := ssh.NewClientConn(conn, "", config)
 	if err != nil {
 		return err
@@ -108,38 +98,69 @@ func (a *Agent) connect(ctx context.Context) error {
 	return errors.New("the connection has ended")
 }
 
+// dial opens a WebSocket. A server asks whoever comes without a proof for one, and says for which time.
+func (a *Agent) dial(ctx context.Context, f files) (*websocket.Conn, error) {
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: 20 * time.Second, Subprotocols: []string{tunnel.Protocol}, TLSClientConfig: &tls.Config{RootCAs: f.authority, MinVersion: tls.VersionTLS12}}
+	ws, response, err := dialer.DialContext(ctx, a.Server, nil)
+	if at := asked(response); at != "" {
+		proof, failed := tunnel.Prove(f.key, f.server, at)
+		if failed != nil {
+			return nil, failed
+		}
+		if ws, response, err = dialer.DialContext(ctx, a.Server, http.Header{tunnel.ProofHeader: {proof}}); asked(response) != "" {
+			return nil, errors.New("unable to authenticate: the server knows another key of this agent, or none")
+		}
+	}
+	if err != nil && response != nil {
+		err = fmt.Errorf("%s answers with %s: %w", a.Server, response.Status, err)
+	}
+	return ws, err
+}
+
+// asked returns which time a server wants a proof for; "" if it wants none.
+func asked(response *http.Response) string {
+	if response == nil {
+		return ""
+	}
+	// After a handshake, there is none.
+	_ = response.Body.Close()
+	return response.Header.Get(tunnel.TimeHeader)
+}
+
+// files of an agent, as they are read. The authority is nil where those that the system knows do.
+type files struct {
+	key       ssh.Signer
+	server    ssh.PublicKey
+	authority *x509.CertPool
+}
+
 // read reads the agent's files.
-func (a *Agent) read() (*ssh.ClientConfig, *x509.CertPool, error) {
+func (a *Agent) read() (f files, err error) {
 	file := func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(a.Folder, name)) } //nolint:gosec // It is the agent's own folder.
 	raw, err := file(tunnel.KeyFile)
 	if err != nil {
-		return nil, nil, err
+		return f, err
 	}
-	key, err := ssh.ParsePrivateKey(raw)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s is not the key of an agent: %w", tunnel.KeyFile, err)
+	if f.key, err = ssh.ParsePrivateKey(raw); err != nil {
+		return f, fmt.Errorf("%s is not the key of an agent: %w", tunnel.KeyFile, err)
 	}
 	if raw, err = file(tunnel.ServerFile); err != nil {
-		return nil, nil, err
+		return f, err
 	}
-	server, _, _, _, err := ssh.ParseAuthorizedKey(raw)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s is not the key of a server: %w", tunnel.ServerFile, err)
+	if f.server, _, _, _, err = ssh.ParseAuthorizedKey(raw); err != nil {
+		return f, fmt.Errorf("%s is not the key of a server: %w", tunnel.ServerFile, err)
 	}
-	var authority *x509.CertPool
 	if raw, err = file(tunnel.AuthorityFile); err == nil {
-		if authority = x509.NewCertPool(); !authority.AppendCertsFromPEM(raw) {
-			return nil, nil, fmt.Errorf("%s has no certificates", tunnel.AuthorityFile)
+		if f.authority = x509.NewCertPool(); !f.authority.AppendCertsFromPEM(raw) {
+			return f, fmt.Errorf("%s has no certificates", tunnel.AuthorityFile)
 		}
 	}
-	return &ssh.ClientConfig{
-		User: "agent", Auth: []ssh.AuthMethod{ssh.PublicKeys(key)}, HostKeyCallback: ssh.FixedHostKey(server), HostKeyAlgorithms: []string{server.Type()}, Timeout: 20 * time.Second,
-	}, authority, nil
+	return f, nil
 }
 
 // accept gives the server connections to the API server, whatever else it says in its requests.
 func (a *Agent) accept(ctx context.Context, channels <-chan ssh.NewChannel) {
-	free := make(chan struct{}, maxConnections)
+	free := make(chan struct{}, tunnel.MaxConnections)
 	for c := range channels {
 		if c.ChannelType() != tunnel.Channel {
 			_ = c.Reject(ssh.Prohibited, "an agent has its API server alone")

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
-	"github.com/gorilla/websocket"
 	"golang.org/x/crypto/ssh"
 
 	"github.com/virtual-argocd/virtual-argocd/tunnel"
@@ -42,28 +41,23 @@ func BenchmarkStorm(b *testing.B) {
 		failed := make(chan error, agents)
 		for i := range agents {
 			wg.Go(func() {
-				for {
-					d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
-					ws, response, err := d.DialContext(b.Context(), strings.Replace(is.URL, "http", "ws", 1), nil)
-					if err != nil {
-						failed <- err
-						return
-					}
-					_ = response.Body.Close()
-					conn, channels, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{Auth: []ssh.AuthMethod{ssh.PublicKeys(keyOf(fmt.Sprint(i)).sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is a test's.
-					if err != nil {
-						// It was the oldest of too many.
-						continue
-					}
-					conns[i] = conn
-					go stream.Answer(requests)
-					go func() {
-						for c := range channels {
-							_ = c.Reject(ssh.Prohibited, "")
-						}
-					}()
+				ws, err := open(b.Context(), strings.Replace(is.URL, "http", "ws", 1), keyOf(fmt.Sprint(i)))
+				if err != nil {
+					failed <- err
 					return
 				}
+				conn, channels, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{Auth: []ssh.AuthMethod{ssh.PublicKeys(keyOf(fmt.Sprint(i)).sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is a test's.
+				if err != nil {
+					failed <- err
+					return
+				}
+				conns[i] = conn
+				go stream.Answer(requests)
+				go func() {
+					for c := range channels {
+						_ = c.Reject(ssh.Prohibited, "")
+					}
+				}()
 			})
 		}
 		wg.Wait()

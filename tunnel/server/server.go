@@ -21,35 +21,51 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/tunnel/stream"
 )
 
+// maxHeaders is how many bytes the headers of a request may have, and ofStranger how many bytes of memory a connection takes at most of somebody
+// who has shown no key: its headers, as they come and as they are read, and buffers.
+const (
+	maxHeaders = 8 << 10
+	ofStranger = 64 << 10
+)
+
 // A Server knows the agents, and gives Argo CD connections by them.
 type Server struct {
 	Log logging.Logger
-	// Every is how often each side asks whether the other is there, and Handshake how long somebody may take to show who it is.
-	Every, Handshake time.Duration
-	// MaxHandshakes is how many of those there may be at once, more than a server has agents. One more ends the oldest: whoever has a key needs
-	// a moment.
-	MaxHandshakes int
+	// Every is how often each side asks whether the other is there, Handshake how long an agent may take for its handshake, and Open how long to
+	// connect to its API server.
+	Every, Handshake, Open time.Duration
+	// MaxStrangers is how many connections there may be of those who have shown no key. One more ends the oldest: an agent needs a moment.
+	MaxStrangers int
 
 	mu     sync.Mutex
 	key    ssh.Signer
 	agents map[string]*agent
-	// pending are connections of those that haven't shown yet who they are, the oldest first.
-	pending []net.Conn
+	// strangers are connections of those who have shown no key, the oldest first.
+	strangers []net.Conn
 }
 
 // An agent that is known.
 type agent struct {
-	key   ssh.PublicKey
-	conn  ssh.Conn
+	key ssh.PublicKey
+	// fingerprint of the key.
+	fingerprint string
+	conn        ssh.Conn
+	// pending is a connection that is in its handshake.
+	pending net.Conn
+	// free has a place for each connection to the API server that there may be by conn.
+	free  chan struct{}
 	state string
 	since time.Time
 	// twice is when somebody else with its key has tried to connect last, while it was connected.
 	twice time.Time
 }
 
-// New returns a server that knows no agents.
+// New returns a server that knows no agents. Strangers take a quarter of its memory at most, and as much again before it is collected as garbage.
 func New(log logging.Logger) *Server {
-	return &Server{Log: log, Every: 20 * time.Second, Handshake: 30 * time.Second, MaxHandshakes: 2048, agents: map[string]*agent{}}
+	return &Server{
+		Log: log, Every: 20 * time.Second, Handshake: 30 * time.Second, Open: 20 * time.Second, MaxStrangers: tunnel.MemoryLimit / 4 / ofStranger,
+		agents: map[string]*agent{},
+	}
 }
 
 // Configure takes over a configuration. Whoever isn't in it any more, or has another key there, is cut off; nobody else notices.
@@ -66,11 +82,14 @@ func (s *Server) Configure(raw []byte) error {
 			if delete(s.agents, name); is.conn != nil {
 				_ = is.conn.Close()
 			}
+			if is.pending != nil {
+				_ = is.pending.Close()
+			}
 		}
 	}
 	for name, public := range agents {
 		if s.agents[name] == nil {
-			s.agents[name] = &agent{key: public, state: tunnel.Waiting, since: time.Now()}
+			s.agents[name] = &agent{key: public, fingerprint: ssh.FingerprintSHA256(public), state: tunnel.Waiting, since: time.Now()}
 		}
 	}
 	return nil
@@ -84,10 +103,16 @@ var upgrader = websocket.Upgrader{
 	CheckOrigin: func(*http.Request) bool { return true },
 }
 
-// Agents serves agents.
+// Agents serves agents. Whoever brings no proof of a key costs a request, and is told what time it is.
 func (s *Server) Agents(w http.ResponseWriter, r *http.Request) {
 	if !websocket.IsWebSocketUpgrade(r) || !slices.Contains(websocket.Subprotocols(r), tunnel.Protocol) {
 		http.NotFound(w, r)
+		return
+	}
+	name, is, key := s.proven(r.Header.Get(tunnel.ProofHeader))
+	if is == nil {
+		w.Header().Set(tunnel.TimeHeader, tunnel.TimeOf(time.Now()))
+		http.Error(w, "no agent has this key", http.StatusUnauthorized)
 		return
 	}
 	ws, err := upgrader.Upgrade(w, r, nil)
@@ -96,9 +121,9 @@ func (s *Server) Agents(w http.ResponseWriter, r *http.Request) {
 	}
 	conn := stream.New(ws)
 	defer func() { _ = conn.Close() }()
-	name, c, channels, requests, err := s.handshake(conn)
+	c, channels, requests, err := s.handshake(conn, is, key)
 	if err != nil {
-		s.Log.Debug("Refused an agent", "error", err.Error())
+		s.Log.Debug("Refused an agent", "agent", name, "error", err.Error())
 		return
 	}
 	go stream.Answer(requests)
@@ -108,7 +133,7 @@ func (s *Server) Agents(w http.ResponseWriter, r *http.Request) {
 			_ = channel.Reject(ssh.Prohibited, "agents have connections opened, and open none")
 		}
 	}()
-	if !s.connect(name, c) {
+	if !s.connect(name, is, c) {
 		s.Log.Info("Refused an agent that is connected already", "agent", name)
 		_ = c.Close()
 		return
@@ -119,53 +144,63 @@ func (s *Server) Agents(w http.ResponseWriter, r *http.Request) {
 	s.Log.Info("An agent is disconnected", "agent", name)
 }
 
-// handshake returns which agent has connected.
-func (s *Server) handshake(conn net.Conn) (string, *ssh.ServerConn, <-chan ssh.NewChannel, <-chan *ssh.Request, error) {
-	s.mu.Lock()
-	key := s.key
-	if len(s.pending) >= s.MaxHandshakes {
-		_ = s.pending[0].Close()
-		s.pending = s.pending[1:]
+// proven returns which agent has written a proof, and the server's key that it was for; no agent for none.
+func (s *Server) proven(text string) (string, *agent, ssh.Signer) {
+	proof, ok := tunnel.ReadProof(text)
+	if !ok {
+		return "", nil, nil
 	}
-	s.pending = append(s.pending, conn)
+	s.mu.Lock()
+	key, of, is := s.key, "", (*agent)(nil)
+	for name, a := range s.agents {
+		if a.fingerprint == proof.Fingerprint {
+			of, is = name, a
+		}
+	}
 	s.mu.Unlock()
+	if is == nil || !proof.IsOf(is.key, key.PublicKey(), time.Now()) {
+		return "", nil, nil
+	}
+	return of, is, key
+}
+
+// handshake shows that whoever has connected is an agent. An agent has one handshake at once: another ends the one before, of which the network
+// may have been cut.
+func (s *Server) handshake(conn net.Conn, is *agent, key ssh.Signer) (*ssh.ServerConn, <-chan ssh.NewChannel, <-chan *ssh.Request, error) {
+	s.mu.Lock()
+	before := is.pending
+	is.pending = conn
+	s.mu.Unlock()
+	if before != nil {
+		_ = before.Close()
+	}
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.pending = slices.DeleteFunc(s.pending, func(c net.Conn) bool { return c == conn })
-	}()
-	if key == nil {
-		return "", nil, nil, nil, errors.New("there is no configuration")
-	}
-	config := &ssh.ServerConfig{MaxAuthTries: 2, PublicKeyCallback: func(_ ssh.ConnMetadata, is ssh.PublicKey) (*ssh.Permissions, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for name, a := range s.agents {
-			if same(a.key, is) {
-				return &ssh.Permissions{Extensions: map[string]string{"agent": name}}, nil
-			}
+		if is.pending == conn {
+			is.pending = nil
 		}
-		return nil, errors.New("no agent has this key")
+	}()
+	config := &ssh.ServerConfig{MaxAuthTries: 2, PublicKeyCallback: func(_ ssh.ConnMetadata, shown ssh.PublicKey) (*ssh.Permissions, error) {
+		if !same(is.key, shown) {
+			return nil, errors.New("this isn't the key of the agent")
+		}
+		return nil, nil
 	}}
 	config.AddHostKey(key)
 	if err := conn.SetDeadline(time.Now().Add(s.Handshake)); err != nil {
-		return "", nil, nil, nil, err
+		return nil, nil, nil, err
 	}
 	c, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
-		return "", nil, nil, nil, err
+		return nil, nil, nil, err
 	}
-	return c.Permissions.Extensions["agent"], c, channels, requests, conn.SetDeadline(time.Time{})
+	return c, channels, requests, conn.SetDeadline(time.Time{})
 }
 
 // connect makes a connection that of an agent. It reports false if the agent has one that works, or isn't known any more.
-func (s *Server) connect(name string, c ssh.Conn) bool {
+func (s *Server) connect(name string, is *agent, c ssh.Conn) bool {
 	s.mu.Lock()
-	is := s.agents[name]
-	if is == nil {
-		s.mu.Unlock()
-		return false
-	}
 	before := is.conn
 	s.mu.Unlock()
 	// A network that was cut leaves connections behind of which only the agent knows that they are over.
@@ -181,7 +216,7 @@ func (s *Server) connect(name string, c ssh.Conn) bool {
 	case before != nil:
 		_ = before.Close()
 	}
-	is.conn, is.state, is.since = c, tunnel.Connected, time.Now()
+	is.conn, is.free, is.state, is.since = c, make(chan struct{}, tunnel.MaxConnections), tunnel.Connected, time.Now()
 	return true
 }
 
@@ -202,8 +237,9 @@ func (s *Server) Proxy(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	var c ssh.Conn
+	var free chan struct{}
 	if is := s.agents[name]; is != nil {
-		c = is.conn
+		c, free = is.conn, is.free
 	}
 	s.mu.Unlock()
 	if c == nil {
@@ -211,13 +247,12 @@ func (s *Server) Proxy(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "The agent in that cluster is not connected")
 		return
 	}
-	channel, requests, err := c.OpenChannel(tunnel.Channel, nil)
-	if err != nil {
-		refuse(w, "The agent in that cluster cannot reach its API server")
+	channel, done, why := s.open(r.Context(), c, free)
+	if why != "" {
+		refuse(w, why)
 		return
 	}
-	go ssh.DiscardRequests(requests)
-	defer func() { _ = channel.Close() }()
+	defer done()
 	client, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
@@ -234,6 +269,48 @@ func (s *Server) Proxy(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	stream.Pipe(channel, half)
+}
+
+// open has an agent connect to its API server, and returns that as a channel, and what to call once it is over; or why there is none. An agent that
+// doesn't answer keeps the place of the connection until it does, or until it is disconnected: OpenChannel can't be given up.
+func (s *Server) open(ctx context.Context, c ssh.Conn, free chan struct{}) (channel ssh.Channel, done func(), why string) {
+	select {
+	case free <- struct{}{}:
+	default:
+		return nil, nil, "The agent in that cluster has too many connections"
+	}
+	type result struct {
+		channel ssh.Channel
+		err     error
+	}
+	opened, given := make(chan result), make(chan struct{})
+	end := func(of ssh.Channel) { _ = of.Close(); <-free }
+	go func() {
+		is, requests, err := c.OpenChannel(tunnel.Channel, nil)
+		if err != nil {
+			<-free
+		} else {
+			go ssh.DiscardRequests(requests)
+		}
+		select {
+		case opened <- result{is, err}:
+		case <-given:
+			if err == nil {
+				end(is)
+			}
+		}
+	}()
+	select {
+	case of := <-opened:
+		if of.err != nil {
+			return nil, nil, "The agent in that cluster cannot reach its API server"
+		}
+		return of.channel, func() { end(of.channel) }, ""
+	case <-ctx.Done():
+	case <-time.After(s.Open):
+	}
+	close(given)
+	return nil, nil, "The agent in that cluster does not answer"
 }
 
 func refuse(w http.ResponseWriter, why string) {
@@ -257,7 +334,7 @@ func (s *Server) Metrics(w http.ResponseWriter, _ *http.Request) {
 	for _, name := range slices.Sorted(maps.Keys(s.agents)) {
 		is := s.agents[name]
 		twice := !is.twice.IsZero() && time.Since(is.twice) < twiceFor
-		fmt.Fprintf(&out, "%s{agent=%q,state=%q,twice=\"%t\"} %d\n", tunnel.Metric, name, is.state, twice, is.since.Unix())
+		fmt.Fprintf(&out, "%s{agent=%q,key=%q,state=%q,twice=\"%t\"} %d\n", tunnel.Metric, name, is.fingerprint, is.state, twice, is.since.Unix())
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	_, _ = w.Write([]byte(out.String()))
@@ -276,11 +353,38 @@ func (s *Server) Handler(port int) http.Handler {
 	return nil
 }
 
+// HTTP returns the server of a port.
+func (s *Server) HTTP(port int) *http.Server {
+	h := &http.Server{Addr: fmt.Sprintf(":%d", port), Handler: s.Handler(port), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeaders}
+	if port == tunnel.AgentsPort {
+		h.ConnState = s.count
+	}
+	return h
+}
+
+// count counts connections of those who have shown no key: those of HTTP. That of an agent is taken over once it has.
+func (s *Server) count(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if len(s.strangers) >= s.MaxStrangers {
+			_ = s.strangers[0].Close()
+			s.strangers = s.strangers[1:]
+		}
+		s.strangers = append(s.strangers, c)
+	case http.StateHijacked, http.StateClosed:
+		if i := slices.Index(s.strangers, c); i >= 0 {
+			s.strangers = slices.Delete(s.strangers, i, i+1)
+		}
+	}
+}
+
 // Serve serves all ports until ctx is done.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 3)
 	for _, port := range []int{tunnel.AgentsPort, tunnel.ProxyPort, tunnel.MetricsPort} {
-		h := &http.Server{Addr: fmt.Sprintf(":%d", port), Handler: s.Handler(port), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+		h := s.HTTP(port)
 		go func() { failed <- h.ListenAndServe() }()
 		defer func() { _ = h.Close() }()
 	}

@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,9 +67,11 @@ func configure(s *server.Server, c tunnel.Config) {
 
 // tunnels are a server of tunnels, and what is around it.
 type tunnels struct {
-	t                      *testing.T
-	server                 *server.Server
+	t      *testing.T
+	server *server.Server
+	// agents, proxy and metrics are the server's ports; agentsURL and metricsURL are where it is another process.
 	agents, proxy, metrics *httptest.Server
+	agentsURL, metricsURL  string
 }
 
 func serve(t *testing.T, change func(*server.Server)) *tunnels {
@@ -84,6 +87,7 @@ func serve(t *testing.T, change func(*server.Server)) *tunnels {
 		*to = is
 		t.Cleanup(func() { is.CloseClientConnections(); is.Close() })
 	}
+	of.agentsURL, of.metricsURL = of.agents.URL, of.metrics.URL
 	return of
 }
 
@@ -97,7 +101,7 @@ func (of *tunnels) configure(keys map[string]key) {
 	configure(of.server, c)
 }
 
-func (of *tunnels) url() string { return strings.Replace(of.agents.URL, "http", "ws", 1) }
+func (of *tunnels) url() string { return strings.Replace(of.agentsURL, "http", "ws", 1) }
 
 // anAPI is the API server of a closed cluster.
 func anAPI(t *testing.T, says string) *httptest.Server {
@@ -117,7 +121,7 @@ func (of *tunnels) anAgent(k key, api string) (*agent.Agent, *atomic.Value) {
 		}
 	}
 	a := agent.New(of.url(), folder, api, logging.NewNopLogger())
-	a.Every, a.Retry = 100*time.Millisecond, 300*time.Millisecond
+	a.Every, a.Retry = 5*time.Second, 300*time.Millisecond
 	dialed := &atomic.Value{}
 	a.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialed.Store(network + " " + address)
@@ -156,7 +160,7 @@ func (of *tunnels) await(want string) {
 	of.t.Helper()
 	text := ""
 	for range 100 {
-		response, err := http.Get(of.metrics.URL) //nolint:noctx // It is local.
+		response, err := http.Get(of.metricsURL) //nolint:noctx // It is local.
 		if err != nil {
 			of.t.Fatal(err)
 		}
@@ -170,19 +174,47 @@ func (of *tunnels) await(want string) {
 	of.t.Fatalf("the metrics never said %s, but\n%s", want, text)
 }
 
-func stateOf(agent, state string) string { return fmt.Sprintf("agent=%q,state=%q", agent, state) }
+// stateOf is what the metrics say of an agent whose key is that of its name, and stateWith of one with another.
+func stateOf(agent, state string) string { return stateWith(agent, agent, state) }
+
+func stateWith(agent, of, state string) string {
+	return fmt.Sprintf("agent=%q,key=%q,state=%q", agent, ssh.FingerprintSHA256(keyOf(of).sign().PublicKey()), state)
+}
+
+// open opens a WebSocket with the proof of a key, as an agent does.
+func open(ctx context.Context, address string, k key) (*websocket.Conn, error) {
+	d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+	_, response, err := d.DialContext(ctx, address, nil)
+	if response == nil {
+		return nil, err
+	}
+	_ = response.Body.Close()
+	proof, err := tunnel.Prove(k.sign(), keyOf("server").sign().PublicKey(), response.Header.Get(tunnel.TimeHeader))
+	if err != nil {
+		return nil, err
+	}
+	ws, response, err := d.DialContext(ctx, address, http.Header{tunnel.ProofHeader: {proof}})
+	if response != nil {
+		_ = response.Body.Close()
+	}
+	return ws, err
+}
+
+// shows connects with the proof of one key, and then shows something of its own.
+func (of *tunnels) shows(proof key, user string, auth ssh.AuthMethod) (ssh.Conn, <-chan ssh.NewChannel, <-chan *ssh.Request, error) {
+	of.t.Helper()
+	ws, err := open(of.t.Context(), of.url(), proof)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	of.t.Cleanup(func() { _ = ws.Close() })
+	return ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: user, Auth: []ssh.AuthMethod{auth}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is an attacker's.
+}
 
 // dial connects as somebody with a key, and with a client of his own.
 func (of *tunnels) dial(k key) (ssh.Conn, <-chan *ssh.Request, error) {
 	of.t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
-	ws, response, err := d.DialContext(of.t.Context(), of.url(), nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	_ = response.Body.Close()
-	of.t.Cleanup(func() { _ = ws.Close() })
-	c, _, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "b", Auth: []ssh.AuthMethod{ssh.PublicKeys(k.sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // It is an attacker's.
+	c, _, requests, err := of.shows(k, "b", ssh.PublicKeys(k.sign()))
 	return c, requests, err
 }
 
@@ -223,14 +255,14 @@ func TestTunnelRevoked(t *testing.T) {
 		running[name], _ = of.anAgent(keyOf(name), api.Listener.Addr().String())
 		of.await(stateOf(name, tunnel.Connected))
 	}
-	before, err := http.Get(of.metrics.URL) //nolint:noctx // It is local.
+	before, err := http.Get(of.metricsURL) //nolint:noctx // It is local.
 	if err != nil {
 		t.Fatal(err)
 	}
 	raw, _ := io.ReadAll(before.Body)
 	_ = before.Body.Close()
 	of.configure(map[string]key{"a": keyOf("a"), "b": keyOf("another")})
-	of.await(stateOf("b", tunnel.Waiting))
+	of.await(stateWith("b", "another", tunnel.Waiting))
 	for _, name := range []string{"b", "c"} {
 		if _, err := of.get(name, api); err == nil {
 			t.Errorf("%s is still reached", name)
@@ -257,7 +289,7 @@ func TestTunnelRevoked(t *testing.T) {
 		t.Errorf("a: %v", err)
 	}
 	of.anAgent(keyOf("another"), api.Listener.Addr().String())
-	of.await(stateOf("b", tunnel.Connected))
+	of.await(stateWith("b", "another", tunnel.Connected))
 }
 
 // TestTunnelLost: an agent whose network was cut comes back, though the server didn't see the connection end.
@@ -301,32 +333,47 @@ func TestHostileAgent(t *testing.T) {
 		if c, _, err := of.dial(keyOf("nobody")); err == nil {
 			t.Errorf("somebody without a key is connected: %v", c.RemoteAddr())
 		}
-		response, err := http.Get(of.agents.URL) //nolint:noctx // It is local.
+		d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+		_, response, err := d.DialContext(t.Context(), of.url(), nil)
+		if err == nil || response == nil || response.StatusCode != http.StatusUnauthorized {
+			t.Errorf("without a proof: %v, %v", response, err)
+		}
+		_ = response.Body.Close()
+		response, err = http.Get(of.agentsURL) //nolint:noctx // It is local.
 		if err != nil || response.StatusCode != http.StatusNotFound {
 			t.Errorf("a browser: %v, %v", response, err)
 		}
 		_ = response.Body.Close()
 	})
 	t.Run("Password", func(t *testing.T) {
-		d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
-		ws, response, err := d.DialContext(t.Context(), of.url(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _, _ = response.Body.Close(), ws.Close() }()
-		if _, _, _, err = ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "a", Auth: []ssh.AuthMethod{ssh.Password("")}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}); err == nil { //nolint:gosec // As above.
+		if _, _, _, err := of.shows(keyOf("b"), "a", ssh.Password("")); err == nil {
 			t.Error("a password is enough")
 		}
 	})
-	t.Run("PretendsToBeAnother", func(t *testing.T) {
-		// The name that b says, a, counts nothing: it is the key that says who it is.
-		d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
-		ws, response, err := d.DialContext(t.Context(), of.url(), nil)
+	t.Run("CopiedProof", func(t *testing.T) {
+		for _, other := range []string{"nobody", "b"} {
+			if _, _, _, err := of.shows(keyOf("a"), "a", ssh.PublicKeys(keyOf(other).sign())); err == nil {
+				t.Errorf("with the proof of a, and the key of %s", other)
+			}
+		}
+	})
+	t.Run("ForgedProof", func(t *testing.T) {
+		b := keyOf("b").sign()
+		proof, err := tunnel.Prove(b, keyOf("server").sign().PublicKey(), tunnel.TimeOf(time.Now()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _, _ = response.Body.Close(), ws.Close() }()
-		c, channels, requests, err := ssh.NewClientConn(stream.New(ws), "", &ssh.ClientConfig{User: "a", Auth: []ssh.AuthMethod{ssh.PublicKeys(keyOf("b").sign())}, HostKeyCallback: ssh.InsecureIgnoreHostKey()}) //nolint:gosec // As above.
+		proof = strings.Replace(proof, ssh.FingerprintSHA256(b.PublicKey()), ssh.FingerprintSHA256(keyOf("a").sign().PublicKey()), 1)
+		d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
+		_, response, err := d.DialContext(t.Context(), of.url(), http.Header{tunnel.ProofHeader: {proof}})
+		if err == nil || response == nil || response.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("signed by b for a: %v, %v", response, err)
+		}
+		_ = response.Body.Close()
+	})
+	t.Run("PretendsToBeAnother", func(t *testing.T) {
+		// The name that b says, a, counts nothing: it is the key that says who it is.
+		c, channels, requests, err := of.shows(keyOf("b"), "a", ssh.PublicKeys(keyOf("b").sign()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -375,7 +422,7 @@ func TestHostileAgent(t *testing.T) {
 		if err == nil {
 			_ = c.Wait()
 		}
-		of.await(`agent="a",state="connected",twice="true"`)
+		of.await(stateOf("a", tunnel.Connected) + `,twice="true"`)
 		if text, err := of.get("a", api); err != nil || text != "a/version" {
 			t.Errorf("a: %q, %v", text, err)
 		}
@@ -396,30 +443,139 @@ func TestHostileAgent(t *testing.T) {
 	})
 }
 
-// TestSlowHandshakes: thousands who connect and say nothing keep no agent from connecting.
-func TestSlowHandshakes(t *testing.T) {
-	of, api := serve(t, func(s *server.Server) { s.MaxHandshakes = 20 }), anAPI(t, "a")
-	of.configure(map[string]key{"a": keyOf("a")})
-	d := websocket.Dialer{Subprotocols: []string{tunnel.Protocol}}
-	open := 0
-	for range 200 {
-		ws, response, err := d.DialContext(t.Context(), of.url(), nil)
+// TestManyHandshakes: whoever has the key of an agent, and begins with handshakes that never end, keeps one of them.
+func TestManyHandshakes(t *testing.T) {
+	of, api := serve(t, nil), anAPI(t, "a")
+	of.configure(map[string]key{"a": keyOf("a"), "b": keyOf("b")})
+	var all []*websocket.Conn
+	for range 20 {
+		ws, err := open(t.Context(), of.url(), keyOf("b"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close()
 		t.Cleanup(func() { _ = ws.Close() })
-		if open++; open == 100 {
-			of.anAgent(keyOf("a"), api.Listener.Addr().String())
+		all = append(all, ws)
+	}
+	for _, ws := range all[:19] {
+		_ = ws.SetReadDeadline(time.Now().Add(5 * time.Second))
+		for {
+			// It says its version first.
+			if _, _, err := ws.ReadMessage(); err == nil {
+				continue
+			} else if late := net.Error(nil); errors.As(err, &late) && late.Timeout() {
+				t.Fatal("a handshake stays beside another")
+			}
+			break
 		}
 	}
+	of.anAgent(keyOf("a"), api.Listener.Addr().String())
 	of.await(stateOf("a", tunnel.Connected))
-	if n := of.server.Pending(); n > 20 {
-		t.Errorf("%d handshakes at once", n)
+}
+
+// TestSilentAgent: an agent that answers no request for a connection keeps a bounded number of them, and nobody waits for it for long. All of it
+// ends with the agent's connection.
+func TestSilentAgent(t *testing.T) {
+	of, api := serve(t, func(s *server.Server) { s.Every, s.Open = time.Hour, 200*time.Millisecond }), anAPI(t, "a")
+	of.configure(map[string]key{"a": keyOf("a")})
+	c, channels, requests, err := of.shows(keyOf("a"), "a", ssh.PublicKeys(keyOf("a").sign()))
+	if err != nil {
+		t.Fatal(err)
 	}
+	go stream.Answer(requests)
+	var asked atomic.Int64
+	go func() {
+		for range channels {
+			asked.Add(1)
+		}
+	}()
+	of.await(stateOf("a", tunnel.Connected))
+	before := runtime.NumGoroutine()
+	start := time.Now()
+	if _, err := of.get("a", api); err == nil || !strings.Contains(err.Error(), "The agent in that cluster does not answer") {
+		t.Errorf("the first: %v", err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("it waits for %s", took)
+	}
+	// Argo CD gives up.
+	for range tunnel.MaxConnections {
+		conn, err := net.Dial("tcp", of.proxy.Listener.Addr().String()) //nolint:noctx // It is local.
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintf(conn, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", strings.TrimPrefix(tunnel.APIServer("a"), "https://")+":443")
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	eventually(t, "the agent has all connections", func() bool { return asked.Load() == tunnel.MaxConnections })
+	if _, err := of.get("a", api); err == nil || !strings.Contains(err.Error(), "The agent in that cluster has too many connections") {
+		t.Errorf("one more: %v", err)
+	}
+	if n := asked.Load(); n != tunnel.MaxConnections {
+		t.Errorf("the agent is asked for %d connections", n)
+	}
+	_ = c.Close()
+	of.await(stateOf("a", tunnel.Lost))
+	eventually(t, "nothing is left", func() bool { return runtime.NumGoroutine() <= before })
+	of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	of.await(stateOf("a", tunnel.Connected))
 	if _, err := of.get("a", api); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestConnectionsEnd: each connection to an API server makes room for another once it is over.
+func TestConnectionsEnd(t *testing.T) {
+	of, api := serve(t, func(s *server.Server) { s.Every = time.Hour }), anAPI(t, "a")
+	of.configure(map[string]key{"a": keyOf("a")})
+	of.anAgent(keyOf("a"), api.Listener.Addr().String())
+	of.await(stateOf("a", tunnel.Connected))
+	for i := range tunnel.MaxConnections + 10 {
+		if _, err := of.get("a", api); err != nil {
+			t.Fatalf("the %d. connection: %v", i+1, err)
+		}
+	}
+	// Nor do those that fail take any.
+	api.Close()
+	for range tunnel.MaxConnections + 10 {
+		if _, err := of.get("a", api); err == nil || !strings.Contains(err.Error(), "cannot reach its API server") {
+			t.Fatalf("without an API server: %v", err)
+		}
+	}
+}
+
+// TestClientGivesUp: a request that Argo CD gives up doesn't wait for the agent.
+func TestClientGivesUp(t *testing.T) {
+	of := serve(t, func(s *server.Server) { s.Every, s.Open = time.Hour, time.Hour })
+	of.configure(map[string]key{"a": keyOf("a")})
+	_, _, requests, err := of.shows(keyOf("a"), "a", ssh.PublicKeys(keyOf("a").sign()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go stream.Answer(requests)
+	of.await(stateOf("a", tunnel.Connected))
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodConnect, "/", nil)
+	r.Host = strings.TrimPrefix(tunnel.APIServer("a"), "https://") + ":443"
+	over := make(chan struct{})
+	go func() { defer close(over); of.server.Proxy(httptest.NewRecorder(), r) }()
+	time.AfterFunc(100*time.Millisecond, cancel)
+	select {
+	case <-over:
+	case <-time.After(5 * time.Second):
+		t.Error("it still waits")
+	}
+}
+
+// eventually waits until something is so, for less time than anything of a server of tunnels takes to end by itself.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 160 {
+		if is() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
 }
 
 // TestHostileServer: a server that its tenant has replaced gets nothing of an agent but its API server.
@@ -451,7 +607,7 @@ func TestHostileServer(t *testing.T) {
 	}))
 	t.Cleanup(func() { hostile.CloseClientConnections(); hostile.Close() })
 	of := serve(t, nil)
-	of.agents = hostile
+	of.agentsURL = hostile.URL
 	_, dialed := of.anAgent(keyOf("a"), api.Listener.Addr().String())
 	if err := <-result; err != nil {
 		t.Error(err)
@@ -461,15 +617,28 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// TestServerPretends: an agent shows nothing to a server with another key.
+// TestServerPretends: an agent doesn't connect to a server with another key, whichever proof that has asked for.
 func TestServerPretends(t *testing.T) {
 	of, api := serve(t, nil), anAPI(t, "a")
 	configure(of.server, tunnel.Config{Key: keyOf("another server").text(), Agents: map[string]string{"a": keyOf("a").authorized()}})
-	a, _ := of.anAgent(keyOf("a"), api.Listener.Addr().String())
-	time.Sleep(time.Second)
-	w := httptest.NewRecorder()
-	if a.ServeHTTP(w, nil); w.Code != http.StatusServiceUnavailable {
-		t.Error("the agent is connected")
+	// It may ask for no proof at all, as well.
+	config := &ssh.ServerConfig{NoClientAuth: true}
+	config.AddHostKey(keyOf("another server").sign())
+	upgrade := websocket.Upgrader{Subprotocols: []string{tunnel.Protocol}}
+	asksNothing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ws, err := upgrade.Upgrade(w, r, nil); err == nil {
+			_, _, _, _ = ssh.NewServerConn(stream.New(ws), config)
+		}
+	}))
+	t.Cleanup(func() { asksNothing.CloseClientConnections(); asksNothing.Close() })
+	for _, address := range []string{of.agentsURL, asksNothing.URL} {
+		of.agentsURL = address
+		a, _ := of.anAgent(keyOf("a"), api.Listener.Addr().String())
+		time.Sleep(time.Second)
+		w := httptest.NewRecorder()
+		if a.ServeHTTP(w, nil); w.Code != http.StatusServiceUnavailable {
+			t.Error("the agent is connected")
+		}
 	}
 	of.await(stateOf("a", tunnel.Waiting))
 }

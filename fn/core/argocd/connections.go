@@ -57,10 +57,10 @@ func SignOn(t tenant.Tenant) tenant.Connection { return Seen(t, []tenant.Connect
 func Seen(t tenant.Tenant, all []tenant.Connection) []tenant.Connection {
 	o := t.Composed(tenant.Connections)
 	m := o.Get("status", "atProvider", "manifest")
-	if o.Condition("Synced").False() || m.String("metadata", "name") != connectionsName(t) {
-		return all
+	var seen map[proxy.ConnectionKey]proxy.Connection
+	if !o.Condition("Synced").False() && m.String("metadata", "name") == connectionsName(t) {
+		seen = proxy.ReadConnections(m.String("data", proxy.SummaryConnections))
 	}
-	seen := proxy.ReadConnections(m.String("data", proxy.SummaryConnections))
 	out := slices.Clone(all)
 	for i := range out {
 		is, ok := seen[out[i].Key]
@@ -72,11 +72,44 @@ func Seen(t tenant.Tenant, all []tenant.Connection) []tenant.Connection {
 			out[i].State = v1alpha1.StateFailed
 			out[i].Message = joined(cmp.Or(t.Observed.Redact(is.Message), "Argo CD can't read it"), out[i].Message)
 		}
+		if out[i].Agent == "" {
+			continue
+		}
+		before := seenBefore(t, out[i].Name)
 		if agent := seen[out[i].Agent].Agent; agent != nil {
-			out[i] = withAgent(out[i], *agent)
+			out[i] = withAgent(out[i], before, *agent)
+		} else {
+			out[i].AgentStatus = before
 		}
 	}
 	return out
+}
+
+// seenBefore returns an agent as the status of the claim has it; nil for none.
+func seenBefore(t tenant.Tenant, cluster string) *v1alpha1.AgentStatus {
+	for _, c := range t.Observed.XR.List("status", "clusters") {
+		if is := c.Get("agent"); c.String("name") == cluster && is.Exists() {
+			return &v1alpha1.AgentStatus{State: v1alpha1.AgentState(is.String("state")), Since: is.String("since"), Key: is.String("key")}
+		}
+	}
+	return nil
+}
+
+// agentStates are the states of agents, as the server of the tunnels has them.
+var agentStates = map[string]v1alpha1.AgentState{tunnel.Waiting: v1alpha1.AgentWaiting, tunnel.Connected: v1alpha1.AgentConnected, tunnel.Lost: v1alpha1.AgentLost}
+
+// agentOf returns the state of an agent. The server of the tunnels begins anew whenever it is restarted, and waits for all agents. What was seen of
+// one before, with the key that it has now, stays true; one that was connected then has been lost.
+func agentOf(before *v1alpha1.AgentStatus, is proxy.Agent) *v1alpha1.AgentStatus {
+	now := v1alpha1.AgentStatus{State: agentStates[is.State], Since: time.Unix(is.Since, 0).UTC().Format(time.RFC3339), Key: is.Key}
+	if now.State != v1alpha1.AgentWaiting || before == nil || before.Key != now.Key || now.Key == "" {
+		return &now
+	}
+	if before.State != v1alpha1.AgentConnected {
+		return before
+	}
+	now.State = v1alpha1.AgentLost
+	return &now
 }
 
 func joined(messages ...string) string {
@@ -84,14 +117,15 @@ func joined(messages ...string) string {
 }
 
 // withAgent returns a cluster that is reached by an agent, as the agent is. What is wrong with its Secret counts more.
-func withAgent(c tenant.Connection, is proxy.Agent) tenant.Connection {
-	c.AgentSince = time.Unix(is.Since, 0).UTC().Format(time.RFC3339)
+func withAgent(c tenant.Connection, before *v1alpha1.AgentStatus, is proxy.Agent) tenant.Connection {
+	c.AgentStatus = agentOf(before, is)
 	usable, state, message := c.State != v1alpha1.StateSecretMissing && c.State != v1alpha1.StateSecretInvalid, c.State, ""
-	switch {
-	case is.State == tunnel.Waiting:
-		state, message = v1alpha1.StateWaitingForAgent, "its agent hasn't connected since "+c.AgentSince+": apply there what is at the key "+c.Manifest+" of the Secret of spec.writeConnectionSecretToRef"
-	case is.State == tunnel.Lost:
-		state, message = v1alpha1.StateAgentLost, "its agent isn't connected any more since "+c.AgentSince
+	switch since := c.AgentStatus.Since; {
+	case c.AgentStatus.State == v1alpha1.AgentWaiting:
+		// Crossplane gives each tenant a connection Secret, and the claim's own name of one stays in the claim.
+		state, message = v1alpha1.StateWaitingForAgent, "its agent hasn't connected since "+since+": apply there what is at the key "+c.Manifest+" of the Secret that spec.writeConnectionSecretToRef names; without that field, nobody gets it: write the name of a Secret there"
+	case c.AgentStatus.State == v1alpha1.AgentLost:
+		state, message = v1alpha1.StateAgentLost, "its agent isn't connected any more since "+since
 	case is.Twice:
 		message = "somebody else tries to connect with the key of its agent, too: stop the agent that is too many, or write another tunnel.rotateKey"
 	}

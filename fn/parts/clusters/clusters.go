@@ -32,7 +32,7 @@ var Part = part.Part{
 	},
 	Report: func(t tenant.Tenant, s *v1alpha1.Status) {
 		for _, c := range argocd.Seen(t, t.Clusters) {
-			s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, AgentSince: c.AgentSince, Message: c.Message})
+			s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Agent: c.AgentStatus, Message: c.Message})
 		}
 	},
 }

@@ -65,13 +65,16 @@ type execConfig struct {
 	Config             *runtime.RawExtension `json:"config,omitempty"`
 }
 
+// sinceProxy is the first version of Argo CD that connects to a cluster by a proxy, and so by a tunnel.
+const sinceProxy = "2.14"
+
 // since are the fields of the config with the first version of Argo CD that reads them.
 var since = []struct {
 	path    []string
 	version string
 }{
 	{[]string{"disableCompression"}, "2.14"},
-	{[]string{"proxyUrl"}, "2.14"},
+	{[]string{"proxyUrl"}, sinceProxy},
 	{[]string{"execProviderConfig", "provideClusterInfo"}, "3.5"},
 	{[]string{"execProviderConfig", "config"}, "3.5"},
 }

@@ -58,6 +58,7 @@ func setTunnel(c v1alpha1.ClusterSpec, s *credentials.Reader, v values.Values) {
 			values.Insert(v, apiServerName, name...)
 		}
 		values.Insert(v, tunnel.Proxy, configKey, "proxyUrl")
+		s.NoteSince("the proxy URL by which Argo CD uses the tunnel", sinceProxy)
 	}
 }
 
@@ -187,7 +188,9 @@ func serverObjects(image, config string) []any {
 						"name": "server", "image": image, "args": []any{"tunnel", "server", "--config=" + folder + "/" + tunnel.ConfigFile},
 						"ports":          []any{port("agents", tunnel.AgentsPort), port("proxy", tunnel.ProxyPort), port("metrics", tunnel.MetricsPort)},
 						"readinessProbe": probe, "livenessProbe": values.Merge(probe, values.Values{"periodSeconds": float64(30)}),
-						"resources": values.Values{"requests": values.Values{"cpu": "10m", "memory": "64Mi"}, "limits": values.Values{"memory": "256Mi"}},
+						"resources": values.Values{"requests": values.Values{"cpu": "10m", "memory": "64Mi"}, "limits": values.Values{"memory": fmt.Sprintf("%dMi", tunnel.MemoryLimit>>20)}},
+						// A tenth less than the limit.
+						"env": []any{values.Values{"name": "GOMEMLIMIT", "value": fmt.Sprintf("%dMiB", tunnel.MemoryLimit/10*9>>20)}},
 						"securityContext": values.Values{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
 							"capabilities": values.Values{"drop": []any{"ALL"}}},
 						"volumeMounts": []any{values.Values{"name": "config", "mountPath": folder, "readOnly": true}},

@@ -171,7 +171,7 @@ func TestTunnelConnects(t *testing.T) {
 	defer func() { cancel(); <-done; agents.CloseClientConnections(); agents.Close() }()
 	for range 100 {
 		w := httptest.NewRecorder()
-		if s.Metrics(w, nil); strings.Contains(w.Body.String(), `agent="store-0042",state="connected"`) {
+		if s.Metrics(w, nil); strings.Contains(w.Body.String(), `state="connected"`) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -297,13 +297,13 @@ func TestTunnelStates(t *testing.T) {
 		state, reason, since, message string
 	}{
 		"Unseen":    {[]proxy.Connection{{Key: key}, {Key: cluster}}, false, "Configured", "Configured", "", ""},
-		"Waiting":   {[]proxy.Connection{is(tunnel.Waiting, false), {Key: cluster, Message: "503"}}, false, "WaitingForAgent", "WaitingForAgent", "2025-11-28T12:00:00Z", "its agent hasn't connected since 2025-11-28T12:00:00Z: apply there what is at the key " + published + " of the Secret of spec.writeConnectionSecretToRef"},
+		"Waiting":   {[]proxy.Connection{is(tunnel.Waiting, false), {Key: cluster, Message: "503"}}, false, "WaitingForAgent", "WaitingForAgent", "2025-11-28T12:00:00Z", "its agent hasn't connected since 2025-11-28T12:00:00Z: apply there what is at the key " + published + " of the Secret that spec.writeConnectionSecretToRef names; without that field, nobody gets it: write the name of a Secret there"},
 		"Lost":      {[]proxy.Connection{is(tunnel.Lost, false)}, false, "AgentLost", "AgentLost", "2025-11-28T12:00:00Z", "its agent isn't connected any more since 2025-11-28T12:00:00Z"},
 		"Unused":    {[]proxy.Connection{is(tunnel.Connected, false), {Key: cluster}}, false, "Configured", "Configured", "2025-11-28T12:00:00Z", ""},
 		"Connected": {[]proxy.Connection{is(tunnel.Connected, false)}, false, "Connected", "Available", "2025-11-28T12:00:00Z", ""},
 		"Refused":   {[]proxy.Connection{is(tunnel.Connected, false), refused}, false, "Failed", "ConnectionFailed", "2025-11-28T12:00:00Z", refused.Message},
 		"Twice":     {[]proxy.Connection{is(tunnel.Connected, true)}, false, "Connected", "Available", "2025-11-28T12:00:00Z", "somebody else tries to connect with the key of its agent, too: stop the agent that is too many, or write another tunnel.rotateKey"},
-		"NoSecret":  {[]proxy.Connection{is(tunnel.Waiting, false)}, true, "SecretMissing", "SecretMissing", "2025-11-28T12:00:00Z", "Secret store-0042 in namespace team-a does not exist: create it; its agent hasn't connected since 2025-11-28T12:00:00Z: apply there what is at the key " + published + " of the Secret of spec.writeConnectionSecretToRef"},
+		"NoSecret":  {[]proxy.Connection{is(tunnel.Waiting, false)}, true, "SecretMissing", "SecretMissing", "2025-11-28T12:00:00Z", "Secret store-0042 in namespace team-a does not exist: create it; its agent hasn't connected since 2025-11-28T12:00:00Z: apply there what is at the key " + published + " of the Secret that spec.writeConnectionSecretToRef names; without that field, nobody gets it: write the name of a Secret there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := aClosedCluster(t)
@@ -315,8 +315,10 @@ func TestTunnelStates(t *testing.T) {
 			e.Reconcile()
 			got, _ := e.StatusList("clusters")[0].(map[string]any)
 			want := map[string]any{"name": "store-0042", "state": tc.state}
-			if tc.since != "" {
-				want["agentSince"] = tc.since
+			for _, c := range tc.seen {
+				if c.Agent != nil {
+					want["agent"] = map[string]any{"state": strings.ToUpper(c.Agent.State[:1]) + c.Agent.State[1:], "since": tc.since}
+				}
 			}
 			if tc.message != "" {
 				want["message"] = tc.message
@@ -330,6 +332,79 @@ func TestTunnelStates(t *testing.T) {
 			}
 			if e.Status("phase") != "Ready" {
 				t.Errorf("phase %s: %s", e.Status("phase"), e.Status("message"))
+			}
+		})
+	}
+}
+
+// TestTunnelServerRestarts: what was seen of an agent stays when the server of the tunnels begins anew, as after an upgrade or a night in which the
+// tenant sleeps, until its key is another.
+func TestTunnelServerRestarts(t *testing.T) {
+	const key, other = "SHA256:abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG", "SHA256:gfedcbazyxwvutsrqponmlkjihg0123456789ABCDEFG"
+	at := func(hour int) (int64, string) {
+		is := time.Date(2025, 11, 28, hour, 0, 0, 0, time.UTC)
+		return is.Unix(), is.Format(time.RFC3339)
+	}
+	type seen struct {
+		state string
+		hour  int
+		key   string
+	}
+	waits := seen{tunnel.Waiting, 5, key}
+	for name, tc := range map[string]struct {
+		before   []seen
+		noSecret bool
+		// state of the cluster, and agent and hour those of its agent, in the end.
+		state, agent string
+		hour         int
+	}{
+		"LostForLong":       {[]seen{{tunnel.Connected, 1, key}, {tunnel.Lost, 2, key}, waits}, false, "AgentLost", "Lost", 2},
+		"Twice":             {[]seen{{tunnel.Lost, 2, key}, {tunnel.Waiting, 4, key}, waits}, false, "AgentLost", "Lost", 2},
+		"WasConnected":      {[]seen{{tunnel.Connected, 1, key}, waits}, false, "AgentLost", "Lost", 5},
+		"WasConnectedTwice": {[]seen{{tunnel.Connected, 1, key}, {tunnel.Waiting, 4, key}, waits}, false, "AgentLost", "Lost", 4},
+		"WasWaiting":        {[]seen{{tunnel.Waiting, 1, key}, waits}, false, "WaitingForAgent", "Waiting", 1},
+		"AnotherKey":        {[]seen{{tunnel.Lost, 2, other}, waits}, false, "WaitingForAgent", "Waiting", 5},
+		"AnotherKeyLater":   {[]seen{{tunnel.Lost, 2, key}, {tunnel.Waiting, 4, key}, {tunnel.Waiting, 5, other}}, false, "WaitingForAgent", "Waiting", 5},
+		"ComesBack":         {[]seen{{tunnel.Lost, 2, key}, waits, {tunnel.Connected, 6, key}}, false, "Connected", "Connected", 6},
+		"First":             {[]seen{waits}, false, "WaitingForAgent", "Waiting", 5},
+		"NoKey":             {[]seen{{tunnel.Lost, 2, ""}, {tunnel.Waiting, 5, ""}}, false, "WaitingForAgent", "Waiting", 5},
+		"UnseenMeanwhile":   {[]seen{{tunnel.Lost, 2, key}, {}, waits}, false, "AgentLost", "Lost", 2},
+		"Unseen":            {[]seen{{tunnel.Lost, 2, key}, {}}, false, "Configured", "Lost", 2},
+		"NoSecret":          {[]seen{{tunnel.Lost, 2, key}, waits}, true, "SecretMissing", "Lost", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := aClosedCluster(t)
+			if tc.noSecret {
+				e = crossplanetest.New(t, tunnelSpec("store-0042"), crossplanetest.TunnelInput)
+			}
+			e.Install()
+			for _, is := range tc.before {
+				agent := proxy.Connection{Key: proxy.AgentKey("store-0042")}
+				if is.state != "" {
+					since, _ := at(is.hour)
+					agent.Agent = &proxy.Agent{State: is.state, Since: since, Key: is.key}
+				}
+				all := []proxy.Connection{agent}
+				if is.state == "" {
+					all = append(all, proxy.Connection{Key: proxy.ClusterKey("https://store-0042.argocd-tunnel.argocd.svc")})
+				}
+				e.SetConnections(all...)
+				e.Reconcile()
+				e.Reconcile()
+			}
+			got, _ := e.StatusList("clusters")[0].(map[string]any)
+			_, since := at(tc.hour)
+			want := map[string]any{"state": tc.agent, "since": since}
+			if last := tc.before[len(tc.before)-1].key; last != "" {
+				want["key"] = last
+			} else if name == "Unseen" {
+				want["key"] = key
+			}
+			if diff := cmp.Diff(want, got["agent"]); diff != "" || got["state"] != tc.state {
+				t.Errorf("cluster %s, want %s: -want, +got:\n%s", got["state"], tc.state, diff)
+			}
+			if message, _ := got["message"].(string); tc.agent == "Lost" && tc.state != "Configured" && !strings.Contains(message, "its agent isn't connected any more since "+since) {
+				t.Errorf("message: %s", message)
 			}
 		})
 	}

@@ -84,6 +84,11 @@ type Connection struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
 	Message string `json:"message"`
+	// Agent is that of a cluster with a tunnel.
+	Agent struct {
+		State string `json:"state"`
+		Since string `json:"since"`
+	} `json:"agent"`
 }
 
 // BootstrapState is status.bootstrap.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/apis/common"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -353,7 +354,7 @@ func report(rsp *fnv1.RunFunctionResponse, f front, b bound, desired map[string]
 	if ready {
 		composite.Ready = fnv1.Ready_READY_TRUE
 	}
-	for _, typ := range b.xr.Strings("status", "claimConditionTypes") {
+	for _, typ := range conditionTypes(b.xr) {
 		c := b.xr.Condition(typ)
 		condition.Condition{Type: typ, True: c.True(), Unknown: c.Status != "True" && c.Status != "False", Reason: c.Reason, Message: c.Message}.Write(rsp).TargetComposite()
 	}
@@ -362,6 +363,21 @@ func report(rsp *fnv1.RunFunctionResponse, f front, b bound, desired map[string]
 		event(rsp, is)
 	}
 	return nil
+}
+
+// conditionTypes returns the types of the conditions of a composite resource that are the tenant's. Crossplane lists them where the
+// definition is of its first version; elsewhere they are all but Crossplane's own.
+func conditionTypes(xr wire.Struct) []string {
+	types := xr.Strings("status", "claimConditionTypes")
+	if len(types) > 0 {
+		return types
+	}
+	for _, c := range xr.List("status", "conditions") {
+		if typ := c.String("type"); typ != "Responsive" && !common.IsSystemConditionType(common.ConditionType(typ)) {
+			types = append(types, typ)
+		}
+	}
+	return types
 }
 
 // event tells that the condition TenantBound has changed. Crossplane puts the events of the tenant on the front by itself, as on a claim.

@@ -180,7 +180,7 @@ func claims() map[string]verdict {
 		"CallsItselfASpare":      {do("user", "team", "", "{metadata: {labels: {virtualargocd.io/spare: 'true'}}, spec: {}}"), "virtualargocd.io/spare is the platform's to set"},
 		"CommitsASpare":          {do(argocd, "customer", "", "{metadata: {labels: {virtualargocd.io/spare: 'true'}}, spec: {}}"), "virtualargocd.io/spare is the platform's to set"},
 		"SaysWhenItWasClaimed":   {do("user", "team", "", "{metadata: {annotations: {virtualargocd.io/claimed-at: '2026-01-01T00:00:00Z'}}, spec: {}}"), "claimed-at is the platform's to set"},
-		"Adopted":                {do(platform, "team", "{spec: {}}", "{metadata: {annotations: {virtualargocd.io/was-protected: 'true', virtualargocd.io/leave-tenant: 'true', crossplane.io/paused: 'true'}}, spec: {}}"), ""},
+		"Adopted":                {do(platform, "team", "{spec: {}}", "{metadata: {annotations: {virtualargocd.io/adopting: 'true', virtualargocd.io/leave-tenant: 'true', crossplane.io/paused: 'true'}}, spec: {}}"), ""},
 		"LargeOwner":             {do("user", "team", "", "{metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, uid: "+strings.Repeat("a", 530<<10)+"}]}, spec: {}}"), metadata},
 		"SuspendsTheAnnotated":   {do(platform, "team", "{metadata: {annotations: {a: "+strings.Repeat("a", 16_300)+"}}, spec: {}}", "{metadata: {annotations: {a: "+strings.Repeat("a", 16_300)+", crossplane.io/paused: 'true', example.org/why: "+strings.Repeat("a", 300)+"}}, spec: {}}"), ""},
 		"OtherKindsOfItsGroup":   {request{by: "user", resource: "virtualargocd.io/usages", namespace: "team", object: "{spec: {resourceRef: {name: a}}}"}, ""},

@@ -68,6 +68,7 @@ func TestFront(t *testing.T) {
 		Assess("AndGoesBack", f.goesBack).
 		Assess("GoesWithItsNamespace", f.namespaceGoes).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			f.unprotect(ctx, t)
 			cleanUp(ctx, t, f.live, f.adopted)
 			return ctx
 		}).Feature())
@@ -314,10 +315,15 @@ func (f *fronted) adopts(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	})
 	f.was.same(t, "an observer that came and went", usedBy(ctx, t, old))
 
+	// Its protection goes along with the tenant.
+	old.Patch(ctx, t, true, "spec", "deletionProtection")
+	itself.await(ctx, t, true)
 	start := time.Now()
 	adopt(ctx, t, claims+"/adopted")
 	measured.add("front: claim adopted", time.Since(start))
 	f.adopted = early
+	adopted := guard(t, "the VirtualArgoCD", frontGVK, "adopted")
+	adopted.refused(t, "right after its adoption", adopted.tried(ctx))
 	s := early.AwaitReady(ctx, t, time.Minute)
 	if c := s.Condition(v1alpha1.ConditionTenantBound); c.Status != metav1.ConditionTrue {
 		t.Errorf("TenantBound: %v", c)
@@ -346,9 +352,33 @@ func (f *fronted) goesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 	f.adopted = back
 	back.AwaitReady(ctx, t, time.Minute)
 	f.was.same(t, "the way back", usedBy(ctx, t, back))
+	itself := guard(t, "the claim", claim.GVK, "adopted")
+	itself.refused(t, "right after the way back", itself.tried(ctx))
+	back.Patch(ctx, t, false, "spec", "deletionProtection")
+	itself.await(ctx, t, false)
 	deleteAndAwait(ctx, t, back, goneWithin)
 	f.adopted = nil
 	return ctx
+}
+
+// unprotect lets a test that has failed clean up.
+func (f *fronted) unprotect(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if f.adopted == nil || t.Failed() && keep {
+		return
+	}
+	if _, err := f.adopted.State(ctx); kerrors.IsNotFound(err) {
+		return
+	}
+	f.adopted.Patch(ctx, t, false, "spec", "deletionProtection")
+	eventually.True(ctx, t, time.Minute, "it may be deleted", func(ctx context.Context) (bool, string) {
+		for _, gvk := range []schema.GroupVersionKind{claim.GVK, frontGVK} {
+			if err := guard(t, "it", gvk, f.adopted.Name).tried(ctx); err != nil && !kerrors.IsNotFound(err) {
+				return false, err.Error()
+			}
+		}
+		return true, ""
+	})
 }
 
 // namespaceGoes deletes a namespace with a VirtualArgoCD in it: it doesn't hang, and nothing of the tenant is left.

@@ -212,7 +212,7 @@ func (m *monitored) alert(ctx context.Context, t *testing.T, _ *envconf.Config) 
 			t.Errorf("the alert says %q, want %q in it", is[0].Annotations["summary"], word)
 		}
 	}
-	if !strings.Contains(is[0].Annotations["runbook"], "kubectl -n "+claims+" describe virtualargocd watched") {
+	if !strings.Contains(is[0].Annotations["runbook"], "kubectl -n "+claims+" describe virtualargocds.virtualargocd.io watched") {
 		t.Errorf("the alert's runbook is %q", is[0].Annotations["runbook"])
 	}
 	patchDeployment(ctx, t, deployments, "argocd-server", runs)

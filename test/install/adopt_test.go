@@ -27,9 +27,17 @@ type platform struct {
 	mu      sync.Mutex
 	objects map[string]fields
 	uids    int
-	// writes are those that were tried, and refused whether each is refused the first time.
-	writes  map[string]bool
-	refused bool
+	// names of the tenants.
+	names []string
+	// stops are the writes to be refused, counted from 1 by tenant, and writes those that were tried. stopped are the tenants of which one was refused.
+	stops, writes map[string]int
+	stopped       map[string]bool
+	// full is the tenant in whose namespace a quota refuses another object.
+	full string
+	// usages are the tenants whose claim the function protects because the other kind waits for the tenant.
+	usages map[string]bool
+	// protected are the tenants that are protected from deletion.
+	protected map[string]bool
 	// wrong is what must never happen.
 	wrong []string
 }
@@ -79,6 +87,18 @@ func (p *platform) add(key string, o fields) {
 	p.objects[key] = o
 }
 
+// behind is the name of the composite resource of a tenant, and of its Object.
+func behind(name string) string { return name + "-7rw8j" }
+
+// annotated reports whether an annotation of an object is true.
+func annotated(o fields, annotation string) bool {
+	return at(o, "metadata", "annotations", annotation) == "true"
+}
+
+func (p *platform) wrongs(format string, args ...any) {
+	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+}
+
 // remove deletes an object, unless it has a finalizer, and what it owns.
 func (p *platform) remove(key string) {
 	o := p.objects[key]
@@ -89,7 +109,7 @@ func (p *platform) remove(key string) {
 	}
 	delete(p.objects, key)
 	if strings.HasPrefix(key, tenantKind) {
-		p.wrong = append(p.wrong, "the tenant is deleted")
+		p.wrongs("%s is deleted", key)
 	}
 	for of, other := range maps.Clone(p.objects) {
 		owners, _ := at(other, "metadata", "ownerReferences").([]any)
@@ -98,75 +118,145 @@ func (p *platform) remove(key string) {
 				p.remove(tenantKind + at(other, "metadata", "name").(string))
 			}
 			if strings.HasPrefix(of, secretKind) {
-				p.wrong = append(p.wrong, "the connection Secret is deleted")
+				p.wrongs("%s is deleted", of)
 			}
 			delete(p.objects, of)
 		}
 	}
 }
 
+func synced(status, reason string) fields {
+	return fields{"type": "Synced", "status": status, "reason": reason}
+}
+
+const (
+	pausedBy  = "crossplane.io/paused"
+	leavesBy  = "virtualargocd.io/leave-tenant"
+	ofClaims  = "virtualargocd.io/v1alpha1"
+	ofFronts  = "m.virtualargocd.io/v1alpha1"
+	finalizer = "finalizer.apiextensions.crossplane.io"
+)
+
 // work lets the controllers work until nothing changes.
 func (p *platform) work() {
 	for before := ""; before != fmt.Sprint(p.objects); {
 		before = fmt.Sprint(p.objects)
-		claim, front, tenant := p.objects[claimKind+"team/a"], p.objects[frontKind+"team/a"], p.objects[tenantKind+"a-7rw8j"]
-		for _, o := range []fields{claim, front} {
-			if o == nil {
-				continue
-			}
-			labels, _ := at(o, "metadata", "labels").(fields)
-			if labels == nil {
-				labels = fields{}
-				o["metadata"].(fields)["labels"] = labels
-			}
-			// Only the protection that the tenant has reaches whom it belongs to.
-			observed := front != nil && o["apiVersion"] == "virtualargocd.io/v1alpha1" && at(front, "metadata", "annotations", "virtualargocd.io/leave-tenant") != "true"
-			if at(tenant, "spec", "claimRef", "apiVersion") == o["apiVersion"] && (at(o, "spec", "deletionProtection") == true || observed) {
-				labels["crossplane.io/in-use"] = "true"
-			} else {
-				delete(labels, "crossplane.io/in-use")
-			}
+		for _, name := range p.names {
+			p.claimed(name)
+			p.fronted(name)
+			p.used(name)
 		}
-		if claim != nil && at(claim, "metadata", "annotations", "crossplane.io/paused") != "true" && at(tenant, "spec", "claimRef", "apiVersion") == "virtualargocd.io/v1alpha1" {
-			meta := claim["metadata"].(fields)
-			if meta["deletionTimestamp"] != nil {
-				meta["finalizers"] = nil
-				p.remove(tenantKind + "a-7rw8j")
-				p.remove(claimKind + "team/a")
-				continue
-			}
-			meta["finalizers"] = []any{"finalizer.apiextensions.crossplane.io"}
-			claim["status"] = fields{"conditions": []any{fields{"type": "Synced", "status": "True"}}}
-		}
-		if claim != nil && at(claim, "metadata", "deletionTimestamp") != nil && len(at(claim, "metadata", "finalizers").([]any)) == 0 {
-			p.remove(claimKind + "team/a")
-			continue
-		}
-		if front == nil || tenant == nil {
-			continue
-		}
-		if at(front, "metadata", "annotations", "crossplane.io/paused") == "true" {
-			front["status"] = fields{"conditions": []any{fields{"type": "Synced", "status": "False", "reason": "ReconcilePaused"}}}
-			continue
-		}
-		policy, reason := "*", "Available"
+	}
+}
+
+// claimed does what Crossplane does for claims.
+func (p *platform) claimed(name string) {
+	claim, tenant := p.objects[claimKind+"team/"+name], p.objects[tenantKind+behind(name)]
+	if claim == nil || tenant == nil {
+		return
+	}
+	meta := claim["metadata"].(fields)
+	list, _ := meta["finalizers"].([]any)
+	switch {
+	case meta["deletionTimestamp"] != nil && len(list) == 0:
+		p.remove(claimKind + "team/" + name)
+	case annotated(claim, pausedBy):
+		claim["status"] = fields{"conditions": []any{synced("False", "ReconcilePaused")}}
+	case at(tenant, "spec", "claimRef", "apiVersion") != ofClaims:
+		// "refusing to operate on composite resource that is not bound to this claim", also while it is deleted.
+		claim["status"] = fields{"conditions": []any{synced("False", "ReconcileError")}}
+	case meta["deletionTimestamp"] != nil:
+		meta["finalizers"] = nil
+		p.remove(tenantKind + behind(name))
+		p.remove(claimKind + "team/" + name)
+	default:
+		meta["finalizers"] = []any{finalizer}
+		claim["status"] = fields{"conditions": []any{synced("True", "ReconcileSuccess")}}
+		p.applied(tenant, claim)
+	}
+}
+
+// fronted does what Crossplane and provider-kubernetes do for namespaced VirtualArgoCDs.
+func (p *platform) fronted(name string) {
+	claim, front, tenant := p.objects[claimKind+"team/"+name], p.objects[frontKind+"team/"+name], p.objects[tenantKind+behind(name)]
+	if front == nil || tenant == nil {
+		p.usages[name] = false
+		return
+	}
+	meta := front["metadata"].(fields)
+	owner := at(tenant, "spec", "claimRef", "apiVersion")
+	if annotated(front, pausedBy) {
+		front["status"] = fields{"conditions": []any{synced("False", "ReconcilePaused"), bound(front)}}
+	} else if meta["deletionTimestamp"] != nil {
+		meta["finalizers"] = nil
+		p.remove(frontKind + "team/" + name)
+		return
+	} else {
+		policy, status, reason := "*", "True", "Available"
 		switch {
-		case at(front, "metadata", "annotations", "virtualargocd.io/leave-tenant") == "true":
-			policy, reason = "Observe", "TenantLeft"
-		case claim != nil && at(tenant, "spec", "claimRef", "apiVersion") == "virtualargocd.io/v1alpha1":
-			policy, reason = "Observe", "ClaimExists"
+		case annotated(front, leavesBy):
+			policy, status, reason = "Observe", "False", "TenantLeft"
+		case claim != nil && owner == ofClaims:
+			policy, status, reason = "Observe", "False", "ClaimExists"
 		}
-		if claim != nil && policy == "*" && at(claim, "metadata", "annotations", "crossplane.io/paused") != "true" {
-			p.wrong = append(p.wrong, "two write to the tenant")
-		}
-		front["status"] = fields{"conditions": []any{fields{"type": "TenantBound", "reason": reason}}}
-		p.objects[objectKind+"team/a-7rw8j"] = fields{
+		p.usages[name] = reason == "ClaimExists"
+		meta["finalizers"] = []any{"composite.apiextensions.crossplane.io"}
+		front["status"] = fields{"conditions": []any{synced("True", "ReconcileSuccess"), fields{"type": "TenantBound", "status": status, "reason": reason}}}
+		p.objects[objectKind+"team/"+behind(name)] = fields{
 			"apiVersion": "kubernetes.m.crossplane.io/v1alpha1", "kind": "Object",
-			"metadata": fields{"namespace": "team", "name": "a-7rw8j", "uid": "object", "ownerReferences": []any{fields{"uid": at(front, "metadata", "uid")}}},
-			"spec":     fields{"managementPolicies": []any{policy}}, "status": fields{"conditions": []any{fields{"type": "Synced", "status": "True"}}},
+			"metadata": fields{"namespace": "team", "name": behind(name), "uid": "object", "ownerReferences": []any{fields{"uid": meta["uid"]}}},
+			"spec":     fields{"managementPolicies": []any{policy}}, "status": fields{"conditions": []any{synced("True", "ReconcileSuccess")}},
 		}
-		if secret := p.objects[secretKind+"team/a-argocd"]; secret != nil && at(secret, "metadata", "ownerReferences") == nil {
-			secret["metadata"].(fields)["ownerReferences"] = []any{fields{"uid": at(front, "metadata", "uid")}}
+		if secret := p.objects[secretKind+"team/"+name+"-argocd"]; secret != nil && at(secret, "metadata", "ownerReferences") == nil {
+			secret["metadata"].(fields)["ownerReferences"] = []any{fields{"uid": meta["uid"]}}
+		}
+	}
+	if object := p.objects[objectKind+"team/"+behind(name)]; fmt.Sprint(at(object, "spec", "managementPolicies")) == "[*]" {
+		if claim != nil && owner == ofClaims && !annotated(claim, pausedBy) {
+			p.wrongs("two write to %s", name)
+		}
+		at(tenant, "spec", "claimRef").(fields)["apiVersion"] = ofFronts
+		p.applied(tenant, front)
+	}
+}
+
+func bound(front fields) fields {
+	conditions, _ := at(front, "status", "conditions").([]any)
+	for _, c := range conditions {
+		if c.(fields)["type"] == "TenantBound" {
+			return c.(fields)
+		}
+	}
+	return fields{"type": "TenantBound"}
+}
+
+// applied has the tenant be as what it belongs to says.
+func (p *platform) applied(tenant, by fields) {
+	name := at(by, "metadata", "name").(string)
+	tenant["spec"].(fields)["deletionProtection"] = at(by, "spec", "deletionProtection")
+	if p.protected[name] && at(by, "spec", "deletionProtection") != true {
+		p.wrongs("%s isn't protected", name)
+	}
+}
+
+// used does what Crossplane does for Usages: the tenant protects whom it belongs to.
+func (p *platform) used(name string) {
+	tenant := p.objects[tenantKind+behind(name)]
+	for _, key := range []string{claimKind, frontKind} {
+		o := p.objects[key+"team/"+name]
+		if o == nil {
+			continue
+		}
+		labels, _ := at(o, "metadata", "labels").(fields)
+		if labels == nil {
+			labels = fields{}
+			o["metadata"].(fields)["labels"] = labels
+		}
+		owns := at(tenant, "spec", "claimRef", "apiVersion") == o["apiVersion"]
+		if owns && at(tenant, "spec", "deletionProtection") == true || key == claimKind && p.usages[name] {
+			labels["crossplane.io/in-use"] = "true"
+		} else {
+			delete(labels, "crossplane.io/in-use")
 		}
 	}
 }
@@ -238,7 +328,8 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, key := range slices.Sorted(maps.Keys(p.objects)) {
 			o := p.objects[key]
 			labels, _ := at(o, "metadata", "labels").(fields)
-			if selector := r.URL.Query().Get("labelSelector"); strings.HasPrefix(key, kind+namespace) && (selector == "" || labels["crossplane.io/claim-name"] == "a" && selector == "crossplane.io/claim-namespace=team,crossplane.io/claim-name=a") {
+			selector := r.URL.Query().Get("labelSelector")
+			if strings.HasPrefix(key, kind+namespace) && (selector == "" || selector == fmt.Sprintf("crossplane.io/claim-namespace=%v,crossplane.io/claim-name=%v", labels["crossplane.io/claim-namespace"], labels["crossplane.io/claim-name"])) {
 				items = append(items, o)
 			}
 		}
@@ -246,27 +337,42 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
-	if what := r.Method + " " + r.URL.Path + " " + string(body); r.Method != http.MethodGet && p.refused && !p.writes[what] && !strings.Contains(what, "dryRun") {
-		p.writes[what] = true
-		fail(403, "Forbidden", "stopped here")
+	dryRun := r.URL.Query().Get("dryRun") != "" || strings.Contains(string(body), "dryRun")
+	o := fields{}
+	name := ""
+	if r.Method == http.MethodPost {
+		_ = json.Unmarshal(body, &o)
+		name = at(o, "metadata", "name").(string)
+	} else {
+		name = parts[1]
+	}
+	of := strings.TrimSuffix(strings.TrimSuffix(name, "-argocd"), "-7rw8j")
+	if r.Method == http.MethodPost && of == p.full {
+		fail(403, "Forbidden", "exceeded quota")
 		return
 	}
-	if r.Method == http.MethodPost {
-		o := fields{}
-		_ = json.Unmarshal(body, &o)
-		key := kind + namespace + at(o, "metadata", "name").(string)
-		if p.objects[key] != nil {
-			fail(409, "AlreadyExists", "already exists")
+	if r.Method != http.MethodGet && !dryRun && of != p.full {
+		if p.writes[of]++; p.writes[of] == p.stops[of] {
+			p.stopped[of] = true
+			fail(403, "Forbidden", "stopped here")
 			return
 		}
-		p.add(key, o)
-		p.work()
+	}
+	if r.Method == http.MethodPost {
+		key := kind + namespace + name
+		switch {
+		case p.objects[key] != nil:
+			fail(409, "AlreadyExists", "already exists")
+			return
+		case !dryRun:
+			p.add(key, o)
+			p.work()
+		}
 		answer(201, o)
 		return
 	}
-	key := kind + namespace + parts[1]
-	o := p.objects[key]
-	if o == nil {
+	key := kind + namespace + name
+	if o = p.objects[key]; o == nil {
 		fail(404, "NotFound", parts[0]+" "+strconv.Quote(parts[1])+" not found")
 		return
 	}
@@ -282,7 +388,7 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fail(409, "Conflict", "it is protected")
 			return
 		}
-		if r.URL.Query().Get("dryRun") != "" || strings.Contains(string(body), "dryRun") {
+		if dryRun {
 			answer(200, o)
 			return
 		}
@@ -338,6 +444,8 @@ func patch(o fields, body []byte) error {
 			}
 		}
 		switch {
+		case step.Op == "add" && i < 0:
+			v.(fields)[last] = step.Value
 		case is == nil:
 			return fmt.Errorf("no %s", step.Path)
 		case step.Op == "test":
@@ -370,9 +478,80 @@ func merge(into, from fields) {
 	}
 }
 
-// TestAdopt runs examples/adopt/adopt.sh with kubectl: a claim becomes a namespaced VirtualArgoCD and a claim again, the tenant and its connection
-// Secret are the same objects, and never do two write to the tenant, wherever it is stopped and run again.
-func TestAdopt(t *testing.T) {
+// tenant adds a tenant that belongs to a claim or to a namespaced VirtualArgoCD.
+func (p *platform) tenant(name, of, manager string, more fields) {
+	p.names = append(p.names, name)
+	p.protected[name] = more["deletionProtection"] == true
+	spec := fields{"plan": "small", "writeConnectionSecretToRef": fields{"name": name + "-argocd"}}
+	if of == ofClaims {
+		spec["resourceRef"] = fields{"apiVersion": ofClaims, "kind": "XVirtualArgoCD", "name": behind(name)}
+		spec["compositionUpdatePolicy"] = "Automatic"
+	}
+	maps.Copy(spec, more)
+	uid := "first-of-" + name
+	p.add(of+"/virtualargocds/team/"+name, fields{"apiVersion": of, "kind": "VirtualArgoCD", "metadata": fields{
+		"namespace": "team", "name": name, "uid": uid, "labels": fields{"team": "a"}, "annotations": fields{"virtualargocd.io/backup": "1"},
+	}, "spec": spec})
+	p.add(tenantKind+behind(name), fields{"apiVersion": ofClaims, "kind": "XVirtualArgoCD", "metadata": fields{
+		"name": behind(name), "labels": fields{"crossplane.io/claim-name": name, "crossplane.io/claim-namespace": "team"},
+		"managedFields": []any{fields{"manager": "crossplane", "operation": "Update"}, fields{"manager": manager, "operation": "Apply"}, fields{"manager": manager, "operation": "Update", "subresource": "status"}},
+	}, "spec": fields{"claimRef": fields{"apiVersion": of, "kind": "VirtualArgoCD", "namespace": "team", "name": name}}})
+	p.add(secretKind+"team/"+name+"-argocd", fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"namespace": "team", "name": name + "-argocd", "ownerReferences": []any{fields{"uid": uid}}}})
+}
+
+func (p *platform) claim(name string, more fields) {
+	p.tenant(name, ofClaims, "apiextensions.crossplane.io/claim", more)
+}
+
+func (p *platform) front(name string, more fields) {
+	p.tenant(name, ofFronts, "provider-kubernetes/"+behind(name), more)
+}
+
+// check compares a tenant with what is to be there once it belongs to one kind, as with the spec of the claim that it had.
+func (p *platform) check(t *testing.T, name, of string, want fields) {
+	t.Helper()
+	other, manager := ofFronts, "apiextensions.crossplane.io/claim"
+	if of == ofFronts {
+		other, manager = ofClaims, "provider-kubernetes/"+behind(name)
+	}
+	is, tenant := p.objects[of+"/virtualargocds/team/"+name], p.objects[tenantKind+behind(name)]
+	if is == nil || p.objects[other+"/virtualargocds/team/"+name] != nil || at(tenant, "spec", "claimRef", "apiVersion") != of ||
+		at(tenant, "metadata", "managedFields").([]any)[1].(fields)["manager"] != manager {
+		t.Errorf("%s isn't handed over to %s: %s", name, of, p.dump(name))
+		return
+	}
+	annotations, _ := at(is, "metadata", "annotations").(fields)
+	if len(annotations) != 1 || annotations["virtualargocd.io/backup"] != "1" || at(is, "metadata", "labels", "team") != "a" || at(is, "spec", "plan") != "small" ||
+		at(is, "spec", "deletionProtection") != want["deletionProtection"] || fmt.Sprint(at(is, "spec", "compositionRef")) != fmt.Sprint(want["compositionRef"]) {
+		t.Errorf("%s isn't what it was, or something temporary is left: %s", name, p.dump(name))
+	}
+	if reference := at(is, "spec", "resourceRef", "name"); of == ofClaims && reference != behind(name) || of == ofFronts && reference != nil {
+		t.Errorf("%s of %s refers to %v", name, of, reference)
+	}
+	if (at(is, "metadata", "labels", "crossplane.io/in-use") == "true") != p.protected[name] {
+		t.Errorf("%s is protected: want %v: %s", name, p.protected[name], p.dump(name))
+	}
+	// Crossplane doesn't make an unchanged Secret the claim's, and it would stay when that is deleted.
+	secret := p.objects[secretKind+"team/"+name+"-argocd"]
+	if owners, _ := at(secret, "metadata", "ownerReferences").([]any); len(owners) != 1 || owners[0].(fields)["uid"] != at(is, "metadata", "uid") {
+		t.Errorf("the connection Secret isn't that of %s: %v", name, secret)
+	}
+}
+
+func (p *platform) dump(name string) string {
+	all := map[string]fields{}
+	for key, o := range p.objects {
+		if strings.HasSuffix(key, "/"+name) || strings.HasSuffix(key, "/"+behind(name)) || strings.HasSuffix(key, "/"+name+"-argocd") {
+			all[key] = o
+		}
+	}
+	text, _ := json.MarshalIndent(all, "", " ")
+	return string(text)
+}
+
+// adopter serves a platform, and returns how adopt.sh is run there.
+func adopter(t *testing.T, p *platform) func(args ...string) (string, error) {
+	t.Helper()
 	tools, err := toolchain.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -380,91 +559,150 @@ func TestAdopt(t *testing.T) {
 	if _, err := tools.Binary("kubectl"); err != nil {
 		t.Skip("NOT TRIED HERE: THIS RUNS kubectl, WHICH make e2e BUILDS WITH THE REST OF KUBERNETES: ", err)
 	}
-	for name, tc := range map[string]struct {
-		reason string
-		// spec is the claim's.
-		spec fields
-		// stopped: each write fails the first time.
-		stopped bool
-		// composition of the namespaced VirtualArgoCD.
-		composition any
-	}{
-		"Once":        {"Nothing interrupts it.", fields{"compositionRef": fields{"name": "virtual-argocd"}}, false, nil},
-		"Protected":   {"Deletion protection is on before and after.", fields{"deletionProtection": true}, false, nil},
-		"Composition": {"The claim has a Composition of its own.", fields{"compositionRef": fields{"name": "europe"}}, false, fields{"name": "europe"}},
-		"Stopped":     {"It is stopped at each write, and run again.", fields{"deletionProtection": true}, true, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := &platform{objects: map[string]fields{}, writes: map[string]bool{}, refused: tc.stopped}
-			spec := fields{"plan": "small", "resourceRef": fields{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XVirtualArgoCD", "name": "a-7rw8j"}, "compositionUpdatePolicy": "Automatic", "writeConnectionSecretToRef": fields{"name": "a-argocd"}}
-			maps.Copy(spec, tc.spec)
-			p.add(claimKind+"team/a", fields{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD", "metadata": fields{"namespace": "team", "name": "a", "uid": "claim", "labels": fields{"team": "a"}, "annotations": fields{"virtualargocd.io/backup": "1"}}, "spec": spec})
-			ref := fields{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD", "namespace": "team", "name": "a"}
-			managers := []any{fields{"manager": "crossplane", "operation": "Update"}, fields{"manager": "apiextensions.crossplane.io/claim", "operation": "Apply"}, fields{"manager": "apiextensions.crossplane.io/claim", "operation": "Update", "subresource": "status"}}
-			p.add(tenantKind+"a-7rw8j", fields{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XVirtualArgoCD", "metadata": fields{"name": "a-7rw8j", "labels": fields{"crossplane.io/claim-name": "a", "crossplane.io/claim-namespace": "team"}, "managedFields": managers}, "spec": fields{"claimRef": ref}})
-			p.add(secretKind+"team/a-argocd", fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"namespace": "team", "name": "a-argocd", "ownerReferences": []any{fields{"uid": "claim"}}}})
-			p.add("apiextensions.crossplane.io/v1/compositeresourcedefinitions/xvirtualargocds.virtualargocd.io", fields{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition", "metadata": fields{"name": "xvirtualargocds.virtualargocd.io"}, "spec": fields{"defaultCompositionRef": fields{"name": "virtual-argocd"}}})
-			p.work()
-			server := httptest.NewServer(p)
-			t.Cleanup(server.Close)
-			home := t.TempDir()
-			kubeconfig := filepath.Join(home, "kubeconfig")
-			if err := os.WriteFile(kubeconfig, []byte("{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: '"+server.URL+"'}}], contexts: [{name: a, context: {cluster: a}}]}"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			run := func(want string, args ...string) {
-				t.Helper()
-				runs := 0
-				for {
-					out, err := kube.Script(t.Context(), t, kubeconfig, "../../examples/adopt/adopt.sh", append([]string{"--timeout", "1"}, args...)...)
-					if runs++; err == nil {
-						if !strings.Contains(out, want) || !strings.Contains(out, "1 of 1 are moved") {
-							t.Errorf("\n%s\n%v: want %q, got %s", tc.reason, args, want, out)
-						}
-						break
-					}
-					if !tc.stopped || runs > 20 {
-						t.Fatalf("\n%s\n%v, run %d: %v\n%s\n%s", tc.reason, args, runs, err, out, dump(p))
-					}
-				}
-				if tc.stopped && want == "moved" && runs < 5 {
-					t.Errorf("\n%s\n%v: it was stopped only %d times", tc.reason, args, runs-1)
-				}
-				if len(p.wrong) > 0 {
-					t.Fatalf("\n%s\n%v: %v", tc.reason, args, p.wrong)
-				}
-			}
-			manager := func() any {
-				return at(p.objects[tenantKind+"a-7rw8j"], "metadata", "managedFields").([]any)[1].(fields)["manager"]
-			}
-			run("moved", "team/a")
-			front := p.objects[frontKind+"team/a"]
-			if p.objects[claimKind+"team/a"] != nil || at(p.objects[tenantKind+"a-7rw8j"], "spec", "claimRef", "apiVersion") != "m.virtualargocd.io/v1alpha1" || manager() != "provider-kubernetes/a-7rw8j" {
-				t.Errorf("\n%s\nit isn't handed over: %s", tc.reason, dump(p))
-			}
-			if at(front, "spec", "plan") != "small" || at(front, "metadata", "labels", "team") != "a" || at(front, "metadata", "annotations", "virtualargocd.io/backup") != "1" || at(front, "spec", "resourceRef") != nil ||
-				at(front, "spec", "deletionProtection") != tc.spec["deletionProtection"] || fmt.Sprint(at(front, "spec", "compositionRef")) != fmt.Sprint(tc.composition) {
-				t.Errorf("\n%s\nit isn't what the claim was: %v", tc.reason, front)
-			}
-			run("done", "team/a")
-			run("moved", "--back", "team")
-			claim := p.objects[claimKind+"team/a"]
-			if p.objects[frontKind+"team/a"] != nil || at(p.objects[tenantKind+"a-7rw8j"], "spec", "claimRef", "apiVersion") != "virtualargocd.io/v1alpha1" || manager() != "apiextensions.crossplane.io/claim" {
-				t.Errorf("\n%s\nit isn't handed back: %s", tc.reason, dump(p))
-			}
-			if at(claim, "spec", "resourceRef", "name") != "a-7rw8j" || at(claim, "spec", "plan") != "small" || at(claim, "spec", "deletionProtection") != tc.spec["deletionProtection"] || at(claim, "metadata", "annotations", "crossplane.io/paused") != nil {
-				t.Errorf("\n%s\nthe claim isn't what it was: %v", tc.reason, claim)
-			}
-			// Crossplane doesn't make an unchanged Secret the claim's, and it would stay when that is deleted.
-			if secret := p.objects[secretKind+"team/a-argocd"]; secret != nil && at(secret["metadata"].(fields)["ownerReferences"].([]any)[0].(fields), "uid") != at(claim, "metadata", "uid") {
-				t.Errorf("\n%s\nthe connection Secret isn't the claim's: %v", tc.reason, secret)
-			}
-		})
+	p.add("apiextensions.crossplane.io/v1/compositeresourcedefinitions/xvirtualargocds.virtualargocd.io", fields{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition", "metadata": fields{"name": "xvirtualargocds.virtualargocd.io"}, "spec": fields{"defaultCompositionRef": fields{"name": "virtual-argocd"}}})
+	p.work()
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte("{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: '"+server.URL+"'}}], contexts: [{name: a, context: {cluster: a}}]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(args ...string) (string, error) {
+		out, err := kube.Script(t.Context(), t, kubeconfig, "../../examples/adopt/adopt.sh", append([]string{"--timeout", "5"}, args...)...)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.wrong) > 0 {
+			t.Fatalf("%v: %v\n%s", args, p.wrong, out)
+		}
+		return out, err
 	}
 }
 
-func dump(p *platform) string {
-	text, _ := json.MarshalIndent(p.objects, "", " ")
-	return string(text)
+func newPlatform() *platform {
+	return &platform{objects: map[string]fields{}, stops: map[string]int{}, writes: map[string]int{}, stopped: map[string]bool{}, usages: map[string]bool{}, protected: map[string]bool{}}
+}
+
+// TestAdopt runs examples/adopt/adopt.sh with kubectl: claims become namespaced VirtualArgoCDs and claims again, the tenants and their connection
+// Secrets are the same objects, never do two write to a tenant, and it is protected all the time.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	p := newPlatform()
+	want := map[string]fields{
+		"plain":       {},
+		"composition": {"compositionRef": fields{"name": "europe"}},
+		"protected":   {"deletionProtection": true},
+	}
+	for name, spec := range want {
+		p.claim(name, spec)
+	}
+	// The Composition that everybody has is no choice.
+	p.claim("common", fields{"compositionRef": fields{"name": "virtual-argocd"}})
+	want["common"] = nil
+	// Somebody else has paused it: nothing is done about it.
+	p.claim("paused", nil)
+	p.objects[claimKind+"team/paused"]["metadata"].(fields)["annotations"].(fields)[pausedBy] = "true"
+	// Somebody is deleting it, with its tenant.
+	p.claim("going", nil)
+	meta := p.objects[claimKind+"team/going"]["metadata"].(fields)
+	meta["annotations"].(fields)[pausedBy], meta["annotations"].(fields)["virtualargocd.io/adopting"] = "true", "true"
+	meta["finalizers"], meta["deletionTimestamp"] = []any{finalizer}, "2026-01-01T00:00:00Z"
+	// A customer's annotation with a line that looks like one of the script's own.
+	p.claim("hostile", nil)
+	p.objects[claimKind+"team/hostile"]["metadata"].(fields)["annotations"].(fields)["virtualargocd.io/adopting"] = "a\nVirtualArgoCD:virtualargocd.io/v1alpha1 deleted now"
+	want["hostile"] = nil
+	run := adopter(t, p)
+	paused, going := p.dump("paused"), p.dump("going")
+	for _, step := range []struct{ args, of, want string }{
+		{"--all", ofFronts, "moved"},
+		{"--all", ofFronts, "done"},
+		{"--back --parallel 1 team", ofClaims, "moved"},
+		{"--back team", ofClaims, "done"},
+	} {
+		out, err := run(strings.Fields(step.args)...)
+		if err == nil || strings.Count(out, "\n"+step.want+" ")+strings.Count(out[:len(step.want)+1], step.want+" ") != len(want) || !strings.Contains(out, "5 of 7 are moved") {
+			t.Errorf("%s: want five %s, and two failed: %v\n%s", step.args, step.want, err, out)
+		}
+		for name, tc := range want {
+			p.check(t, name, step.of, tc)
+		}
+		if !strings.Contains(out, "somebody else has paused the claim") || p.dump("paused") != paused {
+			t.Errorf("%s: something was done to what somebody else has paused:\n%s\n%s", step.args, out, p.dump("paused"))
+		}
+	}
+	if p.dump("going") != going {
+		t.Errorf("something was done to what is being deleted:\n%s", p.dump("going"))
+	}
+	if out, err := run("team/none"); err == nil || !strings.Contains(out, "there is no xvirtualargocds") {
+		t.Errorf("one that doesn't exist: %v\n%s", err, out)
+	}
+}
+
+// TestAdoptStopped: it is stopped before each of its writes, in either direction, and then run again, in either direction. The state of the
+// cluster is the only one that it has, so it arrives. One that is refused stays as it was.
+func TestAdoptStopped(t *testing.T) {
+	protected := fields{"deletionProtection": true}
+	for name, tc := range map[string]struct {
+		reason string
+		// from is the kind that the tenants belong to, and runs the directions.
+		from string
+		runs []string
+	}{
+		"Forward":            {"The same again.", ofClaims, []string{"", ""}},
+		"ForwardThenBack":    {"It is taken back halfway.", ofClaims, []string{"", "--back"}},
+		"Back":               {"The same again.", ofFronts, []string{"--back", "--back"}},
+		"BackThenForward":    {"It is taken back halfway.", ofFronts, []string{"--back", ""}},
+		"ForwardBackForward": {"Halfway back, it is stopped again.", ofClaims, []string{"", "--back", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// As many as there are writes, and one that isn't stopped.
+			tenants := map[string]int{ofClaims: 6, ofFronts: 8}[tc.from] + 1
+			p := newPlatform()
+			add := p.claim
+			if tc.from == ofFronts {
+				add = p.front
+			}
+			var names []string
+			for i := range tenants {
+				names = append(names, fmt.Sprintf("a%02d", i))
+				add(names[i], protected)
+			}
+			p.full = "full"
+			add(p.full, protected)
+			run := adopter(t, p)
+			full := p.dump(p.full)
+			for n, direction := range tc.runs {
+				last := n == len(tc.runs)-1
+				clear(p.writes)
+				clear(p.stops)
+				clear(p.stopped)
+				for i, name := range names {
+					if !last {
+						p.stops[name] = (i*(1+2*n))%tenants + 1
+					}
+				}
+				args := append(strings.Fields(direction), "--parallel", "4", "--all")
+				out, err := run(args...)
+				of := map[string]string{"": ofFronts, "--back": ofClaims}[direction]
+				fails := last && of != tc.from || !last
+				if (err != nil) != fails || last && fails && !strings.Contains(out, fmt.Sprintf("%d of %d are moved", tenants, tenants+1)) {
+					t.Fatalf("\n%s\n%v: want a failure %v, got %v\n%s", tc.reason, args, fails, err, out)
+				}
+				if fails && of != tc.from && !strings.Contains(out, "exceeded quota") {
+					t.Errorf("\n%s\n%v: want the reason of what is refused:\n%s", tc.reason, args, out)
+				}
+				if n == 0 && len(p.stopped) != tenants-1 {
+					t.Errorf("\n%s\n%v: it has %d writes, and the test expects %d", tc.reason, args, len(p.stopped), tenants-1)
+				}
+				if got := p.dump(p.full); got != full {
+					t.Errorf("\n%s\n%v: the one that is refused has changed: it was\n%s\nand is\n%s", tc.reason, args, full, got)
+				}
+				for _, name := range names {
+					if !p.stopped[name] {
+						p.check(t, name, of, protected)
+					}
+				}
+			}
+		})
+	}
 }

@@ -12,8 +12,9 @@ import (
 )
 
 // TestRehearsal is about the day on which Crossplane has no claims and no cluster-scoped composite resources of its first version: with the
-// definition of tenants as one of Crossplane 2 with scope Cluster, its engine composes the same for a tenant from nothing to Ready. What differs
-// is what Crossplane 2 doesn't have: it writes no connection Secret, and its own fields are in spec.crossplane.
+// definition of tenants as one of Crossplane 2 with scope Cluster, its engine composes the same for a tenant from nothing to Ready, and the
+// namespaced kind before it has the same conditions. What differs is what Crossplane 2 doesn't have: it writes no connection Secret, so that the
+// namespaced kind has none either, and its own fields are in spec.crossplane.
 func TestRehearsal(t *testing.T) {
 	setUp(t)
 	const claim = "examples/claims/customer1.yaml"
@@ -58,4 +59,34 @@ func TestRehearsal(t *testing.T) {
 	if phase := text(te.xr, "status", "phase"); phase != "Ready" {
 		t.Errorf("want the tenant Ready, got %s", phase)
 	}
+	behind := func(back *tenant) *tenant {
+		front := newFront(t, claim)
+		check(t, unstructured.SetNestedField(back.xr.Object, front.xr.GetAPIVersion(), "spec", "claimRef", "apiVersion"))
+		front.required = append(front.required, back.xr)
+		front.reconcile()
+		return front
+	}
+	before, then := behind(today), behind(te)
+	if diff := cmp.Diff(conditions(before.xr), conditions(then.xr)); diff != "" || conditions(then.xr)["ArgoCDReady"] != "True" {
+		t.Errorf("conditions of the namespaced kind: -today, +then:\n%s", diff)
+	}
+	if _, ok, _ := unstructured.NestedSlice(te.xr.Object, "status", "claimConditionTypes"); ok {
+		t.Error("Crossplane lists the conditions of a claim: this test isn't about Crossplane 2")
+	}
+	for _, o := range then.composed() {
+		if o.GetKind() == "Secret" {
+			t.Error("there is a connection Secret: say so in docs/crossplane2.md")
+		}
+	}
+}
+
+// conditions returns the status of each condition by type.
+func conditions(o *object) map[string]string {
+	out := map[string]string{}
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		condition := c.(map[string]any)
+		out[condition["type"].(string)] = condition["status"].(string)
+	}
+	return out
 }

@@ -52,6 +52,10 @@ func compose(c tenant.Component) func(tenant.Tenant) (resource.Object, error) {
 		name := tenant.ComponentResource(c.Name)
 		r := release.New(t, name, c.Name, c.Namespace, t.Names.ProviderConfig, c.Chart)
 		helmWaits(t, name, r, c.Chart)
+		if wasReady(t, c) {
+			r.Annotations[annotationReady] = "true"
+		}
+		release.Repair(t, name, r, c.Chart, len(lost(t, c)) > 0)
 		release.Retry(t, name, r, c.Chart)
 		return resource.Object{Typed: r, Raw: release.Values(t, name, r, c.Chart), RawAt: resource.ValuesPath}, nil
 	}

@@ -44,13 +44,20 @@ func TestRemovedComponent(t *testing.T) {
 	if err := yaml.Unmarshal(e.SecretKey(tenant.ComponentsSecret, tenant.PatchKey), &patches); err != nil || len(patches.Patches) == 0 {
 		t.Fatalf("there is no patch: %v", err)
 	}
-	ch := argoCD(t)
+	for name, ch := range subjects(t) {
+		t.Run(name, func(t *testing.T) { checkRemoved(t, ch, patches.Patches) })
+	}
+}
+
+// checkRemoved checks that patches leave nothing of what a chart renders, which is something without them.
+func checkRemoved(t *testing.T, ch *chart.Chart, patches []types.Patch) {
+	t.Helper()
 	objects, err := charts.Render(ch, "argocd", "argocd", map[string]any{"crds": map[string]any{"install": true}})
 	if err != nil || len(objects) < 20 {
 		t.Fatalf("the chart renders %d objects: this shows little: %v", len(objects), err)
 	}
 	manifest := manifestOf(t, objects)
-	for name, of := range map[string][]types.Patch{"Patched": patches.Patches, "NotPatched": nil} {
+	for name, of := range map[string][]types.Patch{"Patched": patches, "NotPatched": nil} {
 		dir := t.TempDir()
 		kustomization, err := yaml.Marshal(types.Kustomization{Resources: []string{"manifest.yaml"}, Patches: of})
 		if err != nil {

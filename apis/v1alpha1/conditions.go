@@ -139,8 +139,8 @@ const (
 	// cluster (False, only ArgoCDReady). They are brought back.
 	ReasonDrifted = "Drifted"
 	// ReasonRepairGaveUp: what was deleted or scaled down in the virtual cluster was brought back
-	// three times within an hour, and is gone again (False, only ArgoCDReady). The message says
-	// when it is brought back next.
+	// three times within an hour, and is gone again (False, only ArgoCDReady and
+	// ComponentsReady). The message says when it is brought back next.
 	ReasonRepairGaveUp = "RepairGaveUp"
 	// ReasonWaitingForArgoCD: Argo CD isn't installed yet, or hasn't checked the
 	// Application yet (False).

@@ -88,7 +88,7 @@ type Status struct {
 	ArgoCD *ArgoCDStatus `json:"argocd,omitempty"`
 
 	// How many Applications Argo CD has, at most two minutes ago; as it was seen last while that
-	// isn't known.
+	// isn't known. About 10,000 are counted; further ones aren't.
 	// +optional
 	Applications *ApplicationsStatus `json:"applications,omitempty"`
 

@@ -221,6 +221,14 @@ func running(o tenant.Observed) tenant.Running {
 		Installed:    vclusters.Exists(),
 		Corefile:     vclusters.String(append([]string{"spec", "forProvider", "values"}, vcluster.PathOfCorefile...)...),
 	}
+	for name, c := range o.Composed {
+		if component, ok := strings.CutPrefix(name, tenant.ComponentPrefix); ok {
+			if r.Components == nil {
+				r.Components = map[string]string{}
+			}
+			r.Components[component] = c.String("spec", "forProvider", "namespace")
+		}
+	}
 	if r.VCluster != "" || state.HasDeployed() {
 		r.Store = vcluster.StoreOf(vclusters)
 	}

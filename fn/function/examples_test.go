@@ -48,6 +48,7 @@ func TestExampleClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, tunnelExample)
 	customers, err := filepath.Glob("../../examples/gitops/customers/*/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +69,7 @@ func TestExampleClaims(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e := crossplanetest.New(t, string(spec), inputFor(t, c, ""))
+				e := crossplanetest.New(t, string(spec), map[bool]string{file == tunnelExample: crossplanetest.TunnelInput}[true])
 				for _, file := range plans {
 					e.AddPlanFile(file)
 				}
@@ -135,22 +136,11 @@ func addExampleSecrets(e *crossplanetest.Engine, secrets map[string]exampleObjec
 	}
 }
 
-// inputFor returns the input for a claim: that of the example with the catalogue where it names components, and one with tunnels where it has any.
-func inputFor(t *testing.T, c exampleObject, otherwise string) string {
-	t.Helper()
-	clusters, _ := c.Spec["clusters"].([]any)
-	switch {
-	case c.Spec["components"] != nil:
-		return exampleJSON(t, "../../examples/install/components.yaml")
-	case slices.ContainsFunc(clusters, func(of any) bool { return of.(map[string]any)["tunnel"] != nil }):
-		return crossplanetest.TunnelInput
-	}
-	return otherwise
-}
+// tunnelExample is a claim for platforms with tunnels.
+const tunnelExample = "../../examples/tunnels/claim.yaml"
 
 // TestExamplesOnDefaultInstallation: each claim that users copy is accepted where nobody has set anything: with the packaged input, the admission
-// policies as they are in examples/install, no plan and no channel. One that names components needs a catalogue beside that, and one with tunnels
-// the image of them.
+// policies as they are in examples/install, no plan and no channel.
 func TestExamplesOnDefaultInstallation(t *testing.T) {
 	files, err := filepath.Glob("../../examples/claims/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -169,7 +159,7 @@ func TestExamplesOnDefaultInstallation(t *testing.T) {
 		claims, secrets := readExample(t, file)
 		for _, c := range claims {
 			t.Run(c.Metadata.Name, func(t *testing.T) {
-				e := crossplanetest.New(t, string(crossplanetest.Must(json.Marshal(c.Spec))), inputFor(t, c, input))
+				e := crossplanetest.New(t, string(crossplanetest.Must(json.Marshal(c.Spec))), input)
 				installPolicies(e)
 				addExampleSecrets(e, secrets)
 				e.Reconcile()

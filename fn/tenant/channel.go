@@ -73,7 +73,7 @@ func (r Offered) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
 	in.Charts.ArgoCD.Version = cmp.Or(v.ArgoCDChart, in.Charts.ArgoCD.Version)
 	in.Charts.VCluster.Version = cmp.Or(v.VClusterChart, in.Charts.VCluster.Version)
 	in.Kubernetes.Version = cmp.Or(v.Kubernetes, in.Kubernetes.Version)
-	in.Components = slices.Clone(in.Components)
+	in.Components = slices.Clone(Catalogue(in))
 	for i := range in.Components {
 		c := &in.Components[i]
 		c.Chart.Version = cmp.Or(v.Components[c.Name], c.Chart.Version)

@@ -38,6 +38,7 @@ func WithDefaults(in v1alpha1.Input) v1alpha1.Input {
 	or(&in.Storage.Size, "1Gi")
 	or(&in.Credentials.Label, CredentialsLabelRequired)
 	or(&in.Network.ProvidersNamespace, in.ConnectionSecretNamespace)
+	in.Components = Catalogue(in)
 	in.Host.APIServer.Port = cmp.Or(in.Host.APIServer.Port, DefaultAPIServerPort)
 	if in.Network.IngressControllers == nil {
 		in.Network.IngressControllers = []string{"ingress-nginx", "traefik"}

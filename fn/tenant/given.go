@@ -329,4 +329,6 @@ type Running struct {
 	// asks the host's DNS.
 	Installed bool
 	Corefile  string
+	// Components are the namespaces of components that there are Releases of, by the name of the component.
+	Components map[string]string
 }

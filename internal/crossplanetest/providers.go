@@ -2,6 +2,7 @@ package crossplanetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,8 +118,16 @@ func (e *Engine) Deploy(name string) {
 	e.SetDeployed(name, Field(e.Observed(name), "spec", "forProvider", "chart").GetFields()["version"].GetStringValue())
 }
 
-// DeployComponent does what provider-helm does with the Release of a component: it notes which patches it has applied.
+// DeployComponent does what provider-helm does with the Release of a component: it notes which patches it has applied. Of one that it may only
+// observe it says whether Helm has it.
 func (e *Engine) DeployComponent(name string) {
+	o := e.Observed(name)
+	if slices.Equal(wire.Of(o).Strings("spec", "managementPolicies"), []string{"Observe"}) {
+		if wire.Of(o).String("status", "atProvider", "state") == "" {
+			SetCondition(o, "Synced", "False", "ReconcileError", "observe failed: external resource does not exist")
+		}
+		return
+	}
 	e.Deploy(name)
 	sha := ""
 	if len(wire.Of(e.Observed(name)).List("spec", "forProvider", "patchesFrom")) > 0 {

@@ -28,6 +28,10 @@ var definitions = map[string]string{
 	"argo-events":    "manifests/base/crds",
 }
 
+// images are values of a chart that name an image which its pods don't have, as argo-helm's chart does, by the name of the chart. What lists
+// images looks for them there.
+var images = map[string]string{"argo-workflows": "executor:\n  image: {registry: quay.io, repository: argoproj/argoexec, tag: \"\"}\n"}
+
 // Component makes a test chart that stands for one of argo-helm's: the controller of a component, whose program has a version, with the
 // CustomResourceDefinitions in its Go module, which outlive the chart, as in argo-helm.
 func Component(name, version string, module fs.FS) (*chart.Chart, error) {
@@ -38,7 +42,7 @@ func Component(name, version string, module fs.FS) (*chart.Chart, error) {
 	}
 	files := []*loader.BufferedFile{
 		{Name: "Chart.yaml", Data: []byte(metadata)},
-		{Name: "values.yaml", Data: []byte("controller:\n  replicas: 1\n  resources: {}\n")},
+		{Name: "values.yaml", Data: []byte("controller:\n  replicas: 1\n  resources: {}\n" + images[name])},
 		{Name: "templates/controller.yaml", Data: template},
 		{Name: "templates/crds.yaml", Data: []byte("{{ range $path, $_ := .Files.Glob \"crds-of-the-module/*.yaml\" }}\n---\n{{ $.Files.Get $path }}\n{{ end }}\n")},
 	}

@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
 // writeInput writes the function's input for the embedded cluster and returns
-// its path: input.yaml, with this cluster's addresses and the version of the
-// argo-cd chart that it serves.
+// its path: input.yaml, with this cluster's addresses, the version of the
+// argo-cd chart that it serves, and components where it has their images.
 func (i *installer) writeInput() (string, error) {
 	data, err := os.ReadFile(filepath.Join(i.Root, "lab/platform/input.yaml"))
 	if err != nil {
@@ -30,6 +32,10 @@ func (i *installer) writeInput() (string, error) {
 	input := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &input); err != nil {
 		return "", fmt.Errorf("cannot parse the embedded cluster's input: %w", err)
+	}
+	// Only make e2e-full builds their images. Without an entry, the function would offer those of upstream.
+	if !slices.Contains(i.purposes(false), toolchain.Full) {
+		input["components"] = []any{}
 	}
 	if i.ArgoCDChart != "" {
 		ch, err := loader.Load(i.ArgoCDChart)

@@ -74,6 +74,14 @@ func TestChartIsLetIn(t *testing.T) {
 
 // TestArgoCDIsLetIn: what vcluster copies of Argo CD's chart comes to the host.
 func TestArgoCDIsLetIn(t *testing.T) {
+	for name, ch := range argoCDCharts(t) {
+		t.Run(name, func(t *testing.T) { checkLetIn(t, ch) })
+	}
+}
+
+// argoCDCharts are the test chart and, with ARGOCD_CHART, a real one.
+func argoCDCharts(t *testing.T) map[string]*chart.Chart {
+	t.Helper()
 	cache, err := toolchain.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +94,18 @@ func TestArgoCDIsLetIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := map[string]*chart.Chart{"test": ch}
+	if path := os.Getenv("ARGOCD_CHART"); path != "" {
+		if all["real"], err = charts.RealArgoCD(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// checkLetIn checks that the policies let in what a chart installs.
+func checkLetIn(t *testing.T, ch *chart.Chart) {
+	t.Helper()
 	p, err := resolve.Tenant(given.Given{XRName: "a"})
 	if err != nil {
 		t.Fatal(err)

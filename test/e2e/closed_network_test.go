@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -26,8 +27,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/tools/images"
 )
 
-// closedNetwork are customers on a cluster that reaches no registry but its own: one that wants nothing, and one that has other versions, is backed up and
-// falls asleep.
+// closedNetwork are customers on a cluster that reaches no registry but its own: one that has nothing but all components of the cluster's catalogue, and one
+// that has other versions, is backed up and falls asleep.
 type closedNetwork struct {
 	plan   *installedPlan
 	claims []*claim.Claim
@@ -42,6 +43,7 @@ func TestClosedNetwork(t *testing.T) {
 	c := &closedNetwork{}
 	testenv.Test(t, features.New("closed network").
 		Setup(c.create).
+		Assess("WorkflowRuns", c.workflow).
 		Assess("BackedUpAndAsleep", c.everything).
 		Assess("ListIsWhatWasServed", c.compare).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
@@ -64,7 +66,7 @@ func (c *closedNetwork) create(ctx context.Context, t *testing.T, _ *envconf.Con
 	c.plan = installPlan(ctx, t, "small", "closed",
 		with(t, []any{otherKubernetes}, "versions", "kubernetes"), with(t, []any{otherArgoCDChart}, "versions", "argocdCharts"), with(t, []any{}, "versions", "vclusterCharts"))
 	c.claims = []*claim.Claim{
-		newClaim("closed-plain"),
+		newClaim("closed-plain").Set(named("rollouts", "workflows", "events"), "spec", "components"),
 		newClaim("closed-rich").Set("closed", "spec", "plan").Kubernetes(otherKubernetes).Set(otherArgoCDChart, "spec", "argocd", "chartVersion").
 			Set(map[string]any{"enabled": true, "schedule": "0 0 29 2 *"}, "spec", "backup"),
 	}
@@ -74,6 +76,18 @@ func (c *closedNetwork) create(ctx context.Context, t *testing.T, _ *envconf.Con
 	for _, l := range c.lives {
 		l.AwaitReady(ctx, t, readyWithin)
 	}
+	return ctx
+}
+
+// workflow runs one: the image of its executor is pulled for that alone.
+func (c *closedNetwork) workflow(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	plain := c.lives[0]
+	for _, name := range []string{"rollouts", "workflows", "events"} {
+		plain.Await(ctx, t, componentWithin, "component "+name+" Ready", func(s *claim.State) bool { return s.Component(name).State == string(v1alpha1.ComponentReady) })
+	}
+	virtual := open(ctx, t, plain)
+	applyIn(ctx, t, virtual, example(t, "workflow.yaml", ofCluster...))
+	awaitPhaseIn(ctx, t, virtual, workflowKind, "hello", "Succeeded")
 	return ctx
 }
 

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -46,6 +48,9 @@ var (
 	deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 )
 
+// componentsChannel offers versions of them.
+const componentsChannel = "e2e-components"
+
 // components is a customer with all of Argo that can be built here.
 type components struct {
 	live    *claim.Live
@@ -61,6 +66,9 @@ func TestComponents(t *testing.T) {
 	testenv.Test(t, features.New("components").
 		Setup(c.create).
 		Assess("AllBecomeReady", c.becomeReady).
+		Assess("OneWithoutAChartIsTakenOut", c.withoutChart).
+		Assess("ANewVersionIsOffered", c.newVersion).
+		Assess("ABrokenOfferIsTakenBack", c.brokenOffer).
 		Assess("WorkflowRuns", c.workflow).
 		Assess("RolloutGoesThroughItsSteps", c.rollout).
 		Assess("WebhookStartsWorkflow", c.webhook).
@@ -70,6 +78,9 @@ func TestComponents(t *testing.T) {
 		Assess("DeletedWhileOneIsRemoved", c.deleted).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, c.live)
+			if err := all(t, channels).Delete(ctx, componentsChannel, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+				t.Error(err)
+			}
 			return ctx
 		}).Feature())
 }
@@ -84,7 +95,9 @@ func named(names ...string) []any {
 }
 
 func (c *components) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.live = claim.Create(ctx, t, host, newClaim("components").
+	emptyChannel(ctx, t, componentsChannel)
+	c.offer(ctx, t, `[{"name":"events","chartVersion":"9.9.9"}]`, "events", "9.9.9")
+	c.live = claim.Create(ctx, t, host, newClaim("components").Set(componentsChannel, "spec", "channel").
 		Set(c.host, "spec", "ingress", "host").Set(named("workflows", "rollouts", "events"), "spec", "components"))
 	return ctx
 }
@@ -98,28 +111,115 @@ func (c *components) await(ctx context.Context, t *testing.T, name string, state
 	return s
 }
 
+// offer sets what the channel offers of components, and waits until it has a version of one of them.
+func (c *components) offer(ctx context.Context, t *testing.T, components, name, version string) {
+	t.Helper()
+	patch := []byte(`{"spec":{"offer":{"components":` + components + `}}}`)
+	if _, err := all(t, channels).Patch(ctx, componentsChannel, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, 2*time.Minute, "the channel offers "+name+" "+version, func(ctx context.Context) (bool, string) {
+		o, err := all(t, channels).Get(ctx, componentsChannel, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		is, _, _ := unstructured.NestedString(o.Object, "status", "versions", "components", name)
+		return is == version, fmt.Sprint(o.Object["status"])
+	})
+}
+
 func (c *components) becomeReady(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.live.AwaitReady(ctx, t, readyWithin)
-	for _, name := range []string{"workflows", "rollouts", "events"} {
-		s := c.await(ctx, t, name, v1alpha1.ComponentReady)
-		if got := s.Component(name).Version; got != charts.ComponentVersion {
-			t.Errorf("%s has version %q", name, got)
-		}
+	for _, name := range []string{"workflows", "rollouts"} {
+		c.isInstalled(ctx, t, name)
 	}
-	c.live.Await(ctx, t, time.Minute, "condition ComponentsReady", func(s *claim.State) bool { return s.True(claim.ComponentsReady) })
 	c.virtual = open(ctx, t, c.live)
 	return ctx
 }
 
-// apply creates objects in the virtual cluster.
-func (c *components) apply(ctx context.Context, t *testing.T, manifests string) {
+// isInstalled waits until a component is ready.
+func (c *components) isInstalled(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	if got := c.await(ctx, t, name, v1alpha1.ComponentReady).Component(name).Version; got != charts.ComponentVersion {
+		t.Errorf("%s has version %q", name, got)
+	}
+}
+
+// withoutChart takes a component out of the claim whose chart can't be pulled, and has it once the offer is corrected.
+func (c *components) withoutChart(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.live.Await(ctx, t, componentWithin, "component events fails", func(s *claim.State) bool {
+		return s.Component("events").State == string(v1alpha1.ComponentFailed) && strings.Contains(s.Component("events").Message, "9.9.9")
+	})
+	c.live.Patch(ctx, t, named("workflows", "rollouts"), "spec", "components")
+	c.live.Await(ctx, t, 2*time.Minute, "component events is taken out", func(s *claim.State) bool { return s.Component("events").State == "" && s.True(claim.ComponentsReady) })
+	c.offer(ctx, t, "[]", "events", charts.ComponentVersion)
+	c.live.Patch(ctx, t, named("workflows", "rollouts", "events"), "spec", "components")
+	c.isInstalled(ctx, t, "events")
+	c.live.Await(ctx, t, time.Minute, "condition ComponentsReady", func(s *claim.State) bool { return s.True(claim.ComponentsReady) })
+	return ctx
+}
+
+// newVersion has the channel offer the next version of a chart.
+func (c *components) newVersion(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.offer(ctx, t, `[{"name":"rollouts","chartVersion":"`+charts.NextComponentVersion+`"}]`, "rollouts", charts.NextComponentVersion)
+	start := time.Now()
+	c.live.Await(ctx, t, offeredWithin, "rollouts have the next version", func(s *claim.State) bool {
+		is := s.Component("rollouts")
+		return is.Version == charts.NextComponentVersion && is.State == string(v1alpha1.ComponentReady)
+	})
+	measured.add("component rollouts upgraded", time.Since(start))
+	return ctx
+}
+
+// brokenOffer has the channel offer values that the virtual API server refuses: the release from before goes on, and the claim says so.
+func (c *components) brokenOffer(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	const with = `[{"name":"rollouts","chartVersion":"` + charts.NextComponentVersion + `","values":%s}]`
+	c.offer(ctx, t, fmt.Sprintf(with, `{"controller":{"resources":{"limits":{"memory":"64Mi"},"requests":{"memory":"128Mi"}}}}`), "rollouts", charts.NextComponentVersion)
+	c.live.Await(ctx, t, offeredWithin, "says that the change of rollouts is given up", func(s *claim.State) bool {
+		is := s.Component("rollouts")
+		return s.Condition(claim.SpecAccepted).Reason == v1alpha1.ReasonUpgradeFailed && is.State == string(v1alpha1.ComponentFailed) && is.Version == charts.NextComponentVersion && s.IsReady()
+	})
+	d, err := c.get(ctx, deploymentKind, "argo-rollouts", "argo-rollouts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if available, _, _ := unstructured.NestedInt64(d.Object, "status", "availableReplicas"); available != 1 {
+		t.Errorf("the release from before doesn't run: %v", d.Object["status"])
+	}
+	c.offer(ctx, t, fmt.Sprintf(with, "{}"), "rollouts", charts.NextComponentVersion)
+	c.live.Await(ctx, t, offeredWithin, "has the correction in use", func(s *claim.State) bool {
+		return s.True(claim.SpecAccepted) && s.Component("rollouts").State == string(v1alpha1.ComponentReady)
+	})
+	return ctx
+}
+
+// example is a file that users copy, with texts replaced by those of this cluster.
+func example(t *testing.T, file string, replacements ...string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("../../examples/components", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(replacements); i += 2 {
+		if !strings.Contains(string(raw), replacements[i]) {
+			t.Fatalf("%s has no %s", file, replacements[i])
+		}
+	}
+	return strings.NewReplacer(replacements...).Replace(string(raw))
+}
+
+// ofCluster replaces the image of the examples' pods by one that the cluster has.
+var ofCluster = []string{"docker.io/library/busybox:1.37", artifacts.BackupKubectlImage}
+
+// applyIn creates objects in a virtual cluster.
+func applyIn(ctx context.Context, t *testing.T, virtual *kube.Cluster, manifests string) {
 	t.Helper()
 	for _, text := range strings.Split(manifests, "\n---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 			t.Fatal(err)
 		}
-		of, err := c.virtual.Resource(o.GroupVersionKind(), o.GetNamespace())
+		of, err := virtual.Resource(o.GroupVersionKind(), o.GetNamespace())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,20 +229,31 @@ func (c *components) apply(ctx context.Context, t *testing.T, manifests string) 
 	}
 }
 
-// get reads an object of the virtual cluster.
-func (c *components) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	of, err := c.virtual.Resource(gvk, namespace)
+// apply creates objects in the virtual cluster.
+func (c *components) apply(ctx context.Context, t *testing.T, manifests string) {
+	t.Helper()
+	applyIn(ctx, t, c.virtual, manifests)
+}
+
+// readIn reads an object of a virtual cluster.
+func readIn(ctx context.Context, virtual *kube.Cluster, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	of, err := virtual.Resource(gvk, namespace)
 	if err != nil {
 		return nil, err
 	}
 	return of.Get(ctx, name, metav1.GetOptions{})
 }
 
-// awaitPhase waits until an object is in a phase.
-func (c *components) awaitPhase(ctx context.Context, t *testing.T, gvk schema.GroupVersionKind, name, phase string) {
+// get reads an object of the virtual cluster.
+func (c *components) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	return readIn(ctx, c.virtual, gvk, namespace, name)
+}
+
+// awaitPhaseIn waits until an object of a virtual cluster, in its namespace default, is in a phase.
+func awaitPhaseIn(ctx context.Context, t *testing.T, virtual *kube.Cluster, gvk schema.GroupVersionKind, name, phase string) {
 	t.Helper()
 	eventually.True(ctx, t, runWithin, gvk.Kind+" "+name+" is "+phase, func(ctx context.Context) (bool, string) {
-		o, err := c.get(ctx, gvk, "default", name)
+		o, err := readIn(ctx, virtual, gvk, "default", name)
 		if err != nil {
 			return false, err.Error()
 		}
@@ -152,34 +263,14 @@ func (c *components) awaitPhase(ctx context.Context, t *testing.T, gvk schema.Gr
 	})
 }
 
-// rights let a workflow report what its pods do, as its documentation says.
-const rights = `apiVersion: v1
-kind: ServiceAccount
-metadata: {name: workflow, namespace: default}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: executor, namespace: default}
-rules:
-  - {apiGroups: [argoproj.io], resources: [workflowtaskresults], verbs: [create, patch]}
-  - {apiGroups: [argoproj.io], resources: [workflows], verbs: [create, get, list, watch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: executor, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: executor}
-subjects: [{kind: ServiceAccount, name: workflow, namespace: default}]`
-
-// steps is the spec of a workflow of two steps.
-func steps() string {
-	step := "{name: say, container: {image: \"" + artifacts.BackupKubectlImage + "\", command: [sh, -c, \"echo hello\"], securityContext: {runAsUser: 1000}}}"
-	return `{serviceAccountName: workflow, entrypoint: main, templates: [{name: main, steps: [[{name: first, template: say}], [{name: second, template: say}]]}, ` + step + `]}`
+func (c *components) awaitPhase(ctx context.Context, t *testing.T, gvk schema.GroupVersionKind, name, phase string) {
+	t.Helper()
+	awaitPhaseIn(ctx, t, c.virtual, gvk, name, phase)
 }
 
 // workflow runs code of the customer, whose pods are on the host within the tenant's bounds.
 func (c *components) workflow(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.apply(ctx, t, rights)
-	c.apply(ctx, t, "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: hello, namespace: default}\nspec: "+steps())
+	c.apply(ctx, t, example(t, "workflow.yaml", ofCluster...))
 	c.awaitPhase(ctx, t, workflowKind, "hello", "Succeeded")
 	state, err := c.live.State(ctx)
 	if err != nil {
@@ -202,30 +293,8 @@ func (c *components) workflow(ctx context.Context, t *testing.T, _ *envconf.Conf
 	return ctx
 }
 
-// canary is a Rollout with one step, and the Services of its versions.
-const canary = `apiVersion: v1
-kind: Service
-metadata: {name: stable, namespace: default}
-spec: {selector: {app: shop}, ports: [{port: 80}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: canary, namespace: default}
-spec: {selector: {app: shop}, ports: [{port: 80}]}
----
-apiVersion: argoproj.io/v1alpha1
-kind: Rollout
-metadata: {name: shop, namespace: default}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: shop}}
-  strategy: {canary: {stableService: stable, canaryService: canary, steps: [{setWeight: 50}, {pause: {duration: 5s}}]}}
-  template:
-    metadata: {labels: {app: shop}}
-    spec: {containers: [{name: shop, image: "%s", command: [sh, -c, "sleep infinity"], env: [{name: VERSION, value: "1"}]}]}`
-
 func (c *components) rollout(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.apply(ctx, t, fmt.Sprintf(canary, artifacts.BackupKubectlImage))
+	c.apply(ctx, t, example(t, "rollout.yaml", ofCluster...))
 	c.awaitPhase(ctx, t, rolloutKind, "shop", "Healthy")
 	of, err := c.virtual.Resource(rolloutKind, "default")
 	if err != nil {
@@ -248,19 +317,8 @@ func (c *components) rollout(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-// bus has NATS, which an EventSource and a Sensor meet at, and an Ingress of the customer's for the webhook, with the claim's hostname. They are
-// in the namespace of the component, where only administrators of the virtual cluster write; the Workflow isn't.
-const bus = `apiVersion: v1
-kind: ServiceAccount
-metadata: {name: sensor, namespace: argo-events}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: sensor, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: executor}
-subjects: [{kind: ServiceAccount, name: sensor, namespace: argo-events}]
----
-apiVersion: apps/v1
+// nats is one pod of NATS, since the cluster has no images of the three pods that Argo Events would make for the EventBus of the example.
+const nats = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: nats, namespace: argo-events}
 spec:
@@ -283,35 +341,10 @@ data: {tls.crt: %s, tls.key: %s}
 apiVersion: v1
 kind: Service
 metadata: {name: nats, namespace: argo-events}
-spec: {selector: {app: nats}, ports: [{port: 4222}]}
----
-apiVersion: argoproj.io/v1alpha1
-kind: EventBus
-metadata: {name: default, namespace: argo-events}
-spec: {jetstreamExotic: {url: "nats://nats.argo-events:4222", streamConfig: "replicas: 1\n"}}
----
-apiVersion: argoproj.io/v1alpha1
-kind: EventSource
-metadata: {name: push, namespace: argo-events}
-spec: {service: {ports: [{port: 12000, targetPort: 12000}]}, webhook: {push: {port: "12000", endpoint: /push, method: POST}}}
----
-apiVersion: argoproj.io/v1alpha1
-kind: Sensor
-metadata: {name: push, namespace: argo-events}
-spec:
-  template: {serviceAccountName: sensor}
-  dependencies: [{name: push, eventSourceName: push, eventName: push}]
-  triggers:
-    - template:
-        name: hello
-        k8s: {operation: create, source: {resource: {apiVersion: argoproj.io/v1alpha1, kind: Workflow, metadata: {name: pushed, namespace: default}, spec: %s}}}
----
-apiVersion: networking.k8s.io/v1
-kind: Ingress
-metadata: {name: push, namespace: argo-events}
-spec:
-  ingressClassName: traefik
-  rules: [{host: %s, http: {paths: [{path: /push, pathType: Prefix, backend: {service: {name: push-eventsource-svc, port: {number: 12000}}}}]}}]`
+spec: {selector: {app: nats}, ports: [{port: 4222}]}`
+
+// exotic is in place of the example's own NATS.
+const exotic = `  jetstreamExotic: {url: "nats://nats.argo-events:4222", streamConfig: "replicas: 1\n"}`
 
 // stolen is an Ingress with which whoever may write in another namespace would get what people send to a path of Argo CD's URL.
 const stolen = `apiVersion: networking.k8s.io/v1
@@ -331,7 +364,9 @@ func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Confi
 		t.Fatal(err)
 	}
 	encode := base64.StdEncoding.EncodeToString
-	c.apply(ctx, t, fmt.Sprintf(bus, artifacts.NATSImage(), encode(certificate), encode(key), steps(), c.host))
+	c.apply(ctx, t, fmt.Sprintf(nats, artifacts.NATSImage(), encode(certificate), encode(key)))
+	c.apply(ctx, t, example(t, "eventbus.yaml", "  jetstream:\n    version: 2.10.10", exotic))
+	c.apply(ctx, t, example(t, "webhook.yaml", append([]string{"ingressClassName: nginx", "ingressClassName: traefik", "host: customer1.example.org", "host: " + c.host}, ofCluster...)...))
 	authority, err := os.ReadFile(ingress.CA)
 	if err != nil {
 		t.Fatal(err)
@@ -339,6 +374,7 @@ func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Confi
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority)
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	pushed := ""
 	eventually.True(ctx, t, componentWithin, "the webhook takes an event through the claim's hostname", func(ctx context.Context) (bool, string) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+c.host+"/push", strings.NewReader(`{"ref":"main"}`))
 		if err != nil {
@@ -355,10 +391,10 @@ func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Confi
 			return false, fmt.Sprint(response.Status, " ", string(body))
 		}
 		// The sensor may not have listened yet.
-		_, err = c.get(ctx, workflowKind, "default", "pushed")
-		return err == nil, fmt.Sprint("no Workflow yet: ", err)
+		pushed, err = c.pushed(ctx)
+		return pushed != "", fmt.Sprint("no Workflow yet: ", err)
 	})
-	c.awaitPhase(ctx, t, workflowKind, "pushed", "Succeeded")
+	c.awaitPhase(ctx, t, workflowKind, pushed, "Succeeded")
 	// vcluster has tried it for longer than the other one.
 	state, err := c.live.State(ctx)
 	if err != nil {
@@ -370,28 +406,54 @@ func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-// fails has a component fail, which neither Argo CD nor another one notices.
+// pushed is the name of a Workflow that the Sensor has started; "" for none.
+func (c *components) pushed(ctx context.Context) (string, error) {
+	of, err := c.virtual.Resource(workflowKind, "default")
+	if err != nil {
+		return "", err
+	}
+	all, err := of.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for _, o := range all.Items {
+		if strings.HasPrefix(o.GetName(), "push-") {
+			return o.GetName(), nil
+		}
+	}
+	return "", nil
+}
+
+// fails has a component fail, which neither Argo CD nor another one notices. What somebody has scaled down comes back by itself, as what is deleted.
 func (c *components) fails(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	of, err := c.virtual.Resource(deploymentKind, "argo-rollouts")
 	if err != nil {
 		t.Fatal(err)
 	}
-	scale := func(replicas int) {
-		patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
-		if _, err := of.Patch(ctx, "argo-rollouts", "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
+	// Until it is back, the claim says what is wrong, or that it is brought back.
+	const stop = `{"spec":{"replicas":0}}`
+	if _, err := of.Patch(ctx, "argo-rollouts", "application/merge-patch+json", []byte(stop), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	broken := false
+	s := c.live.Await(ctx, t, backWithin, "rollouts are brought back", func(s *claim.State) bool {
+		is := s.Component("rollouts").State
+		if !s.IsReady() || s.Component("workflows").State != string(v1alpha1.ComponentReady) {
+			t.Errorf("one component fails: %s, %v", s, s.Components)
 		}
-	}
-	scale(0)
-	c.await(ctx, t, "rollouts", v1alpha1.ComponentUnavailable)
-	// Crossplane writes conditions after the other fields.
-	s := c.live.Await(ctx, t, time.Minute, "condition ComponentsReady is False", func(s *claim.State) bool {
-		return s.Condition(claim.ComponentsReady).Reason == v1alpha1.ReasonWorkloadsUnavailable
+		broken = broken || is == string(v1alpha1.ComponentUnavailable) || is == string(v1alpha1.ComponentInstalling)
+		return broken && is == string(v1alpha1.ComponentReady)
 	})
-	if !s.IsReady() || s.Component("workflows").State != string(v1alpha1.ComponentReady) {
-		t.Errorf("one component fails: %s, %v", s, s.Components)
+	if d, err := c.get(ctx, deploymentKind, "argo-rollouts", "argo-rollouts"); err != nil {
+		t.Errorf("%s: %v, %v", s, d, err)
 	}
-	scale(1)
+	if err := of.Delete(ctx, "argo-rollouts", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, backWithin, "the Deployment of rollouts is back", func(ctx context.Context) (bool, string) {
+		_, err := c.get(ctx, deploymentKind, "argo-rollouts", "argo-rollouts")
+		return err == nil, fmt.Sprint(err)
+	})
 	c.await(ctx, t, "rollouts", v1alpha1.ComponentReady)
 	return ctx
 }

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -60,7 +59,7 @@ func (e *extended) install(ctx context.Context, t *testing.T, _ *envconf.Config)
 	if _, err := createNamespace(extensionNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	e.repo = gitserver.RunHTTP(ctx, t, host, extensionNamespace, map[string]string{"shop/rollout.yaml": fmt.Sprintf(canary, artifacts.BackupKubectlImage)})
+	e.repo = gitserver.RunHTTP(ctx, t, host, extensionNamespace, map[string]string{"shop/rollout.yaml": example(t, "rollout.yaml", ofCluster...)})
 	url := extension.Run(ctx, t, host, extensionNamespace)
 
 	input := platformInput(ctx, t)

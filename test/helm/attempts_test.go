@@ -14,12 +14,21 @@ import (
 // TestAttemptsMeanTheSame: what the next attempt of a first installation adds to the values changes nothing that templates see. The vcluster
 // chart writes a digest of all values on the control plane's pod, so that any change would replace it.
 func TestAttemptsMeanTheSame(t *testing.T) {
-	for name, ch := range map[string]*chart.Chart{tenant.VClusterRelease: vclusterChart(t), tenant.ArgoCDRelease: argoCD(t)} {
+	type subject struct {
+		what, release string
+		chart         *chart.Chart
+	}
+	all := []subject{{"vcluster", tenant.VClusterRelease, vclusterChart(t)}}
+	for what, ch := range subjects(t) {
+		all = append(all, subject{"argo-cd of " + what, tenant.ArgoCDRelease, ch})
+	}
+	for _, is := range all {
+		name, ch := is.release, is.chart
 		if len(release.Emptied[name]) == 0 {
 			t.Errorf("chart of Release %s has no key that an attempt may add", name)
 		}
 		for _, key := range release.Emptied[name] {
-			t.Run(name+"/"+key, func(t *testing.T) {
+			t.Run(is.what+"/"+key, func(t *testing.T) {
 				values := func(given map[string]any) chartutil.Values {
 					t.Helper()
 					out, err := chartutil.ToRenderValues(ch, given, chartutil.ReleaseOptions{Name: name}, nil)

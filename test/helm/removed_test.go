@@ -8,10 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
@@ -41,13 +44,20 @@ func TestRemovedComponent(t *testing.T) {
 	if err := yaml.Unmarshal(e.SecretKey(tenant.ComponentsSecret, tenant.PatchKey), &patches); err != nil || len(patches.Patches) == 0 {
 		t.Fatalf("there is no patch: %v", err)
 	}
-	ch := argoCD(t)
+	for name, ch := range subjects(t) {
+		t.Run(name, func(t *testing.T) { checkRemoved(t, ch, patches.Patches) })
+	}
+}
+
+// checkRemoved checks that patches leave nothing of what a chart renders, which is something without them.
+func checkRemoved(t *testing.T, ch *chart.Chart, patches []types.Patch) {
+	t.Helper()
 	objects, err := charts.Render(ch, "argocd", "argocd", map[string]any{"crds": map[string]any{"install": true}})
 	if err != nil || len(objects) < 20 {
 		t.Fatalf("the chart renders %d objects: this shows little: %v", len(objects), err)
 	}
 	manifest := manifestOf(t, objects)
-	for name, of := range map[string][]types.Patch{"Patched": patches.Patches, "NotPatched": nil} {
+	for name, of := range map[string][]types.Patch{"Patched": patches, "NotPatched": nil} {
 		dir := t.TempDir()
 		kustomization, err := yaml.Marshal(types.Kustomization{Resources: []string{"manifest.yaml"}, Patches: of})
 		if err != nil {
@@ -120,6 +130,18 @@ func TestComponentCharts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			// What a repair adds to the values changes nothing, and what an uninstallation has in their place is rendered.
+			const ours = "virtualargocd"
+			again, err := charts.Render(ch, c.Name, c.Namespace, values.Merge(v, values.Values{"global": values.Values{ours: values.Values{}}}))
+			byName := cmpopts.SortSlices(func(a, b *unstructured.Unstructured) bool {
+				return a.GetKind()+"/"+a.GetNamespace()+"/"+a.GetName() < b.GetKind()+"/"+b.GetNamespace()+"/"+b.GetName()
+			})
+			if diff := cmp.Diff(objects, again, byName); err != nil || diff != "" {
+				t.Errorf("an empty map below global is another value to the chart: %v, %s", err, diff)
+			}
+			if _, err := charts.Render(ch, c.Name, c.Namespace, values.Values{"global": values.Values{ours: values.Values{"removed": true}}}); err != nil {
+				t.Errorf("it can't be uninstalled: %v", err)
+			}
 			workloads := map[string]bool{}
 			for _, o := range objects {
 				if o.GetAnnotations()["helm.sh/hook"] != "" {
@@ -136,6 +158,9 @@ func TestComponentCharts(t *testing.T) {
 				if !workloads[w.Kind+"/"+w.Name] {
 					t.Errorf("it has no %s %s", w.Kind, w.Name)
 				}
+			}
+			if c.Name == "events" {
+				checkEventBus(t, ch)
 			}
 			for _, path := range c.ClaimValues {
 				if keys := recorded.At(c.Chart.Version).Path(path); len(keys) == 0 || !slices.Equal(keys, splitPath(ch.Values, path)) {
@@ -159,6 +184,26 @@ func TestComponentCharts(t *testing.T) {
 				t.Errorf("%d bytes: %v", len(answer), err)
 			}
 		})
+	}
+}
+
+// checkEventBus checks that the chart has the version of NATS in the EventBus that users copy.
+func checkEventBus(t *testing.T, ch *chart.Chart) {
+	t.Helper()
+	raw, err := os.ReadFile("../../examples/components/eventbus.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bus struct {
+		Spec struct{ Jetstream struct{ Version string } }
+	}
+	if err := yaml.Unmarshal(raw, &bus); err != nil {
+		t.Fatal(err)
+	}
+	listed, _ := values.Lookup(ch.Values, "configs", "jetstream", "versions")
+	all, _ := listed.([]any)
+	if !slices.ContainsFunc(all, func(v any) bool { return v.(map[string]any)["version"] == bus.Spec.Jetstream.Version }) {
+		t.Errorf("the chart has no version %q of NATS", bus.Spec.Jetstream.Version)
 	}
 }
 

@@ -74,12 +74,12 @@ var wholeTenants = map[string]struct {
 	},
 	"components": {
 		reason: "A claim with components of the catalogue that the project brings.",
-		claim:  "examples/claims/components.yaml", xrd: xrd, composition: composition, input: "examples/install/components.yaml",
+		claim:  "examples/claims/components.yaml", xrd: xrd, composition: composition,
 		stages: map[string]bool{"5-ready": true},
 	},
 	"tunnels": {
 		reason: "A claim with a cluster that lets no connections in.",
-		claim:  "examples/claims/tunnel.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input-tunnels.yaml",
+		claim:  "examples/tunnels/claim.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input-tunnels.yaml",
 		stages: map[string]bool{"5-ready": true},
 	},
 	"demo-group": {

@@ -105,6 +105,10 @@ func TestCopy(t *testing.T) {
 	// Without an input it is the same, but for backups.
 	without := of
 	without.Input = nil
+	without.Tenants = []map[string]any{{
+		"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XArgoCDPlan", "metadata": map[string]any{"name": "small", "labels": map[string]any{"virtualargocd.io/default-plan": "true"}},
+		"spec": map[string]any{"components": map[string]any{"allowed": []any{}}},
+	}}
 	plain, err := lister.Settings(t.Context(), without, copied, target)
 	if err != nil || plain.Input["kind"] != "Input" {
 		t.Errorf("without an input: %v, %v", plain.Input, err)

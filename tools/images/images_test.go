@@ -40,6 +40,9 @@ func installation(t *testing.T, input string) Installation {
 		t.Fatal(err)
 	}
 	of := Installation{Tenants: tenants, Platform: Platform{Paths: []string{"testdata/platform.yaml"}}}
+	if !strings.Contains(input, "components:") {
+		input += withoutComponents
+	}
 	if err := yaml.Unmarshal([]byte("apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\n"+input), &of.Input); err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +51,8 @@ func installation(t *testing.T, input string) Installation {
 
 const (
 	withBackups = "backup: {remote: \"backup:\"}\n"
+	// withoutComponents has an empty catalogue: the charts of the built-in one aren't here.
+	withoutComponents = "components: []\n"
 	// withRollouts has a catalogue with a component.
 	withRollouts = "components: [{name: rollouts, chart: {repository: \"https://charts.example.org\", name: argo-rollouts, version: 2.41.0}}]\n"
 )
@@ -235,6 +240,14 @@ func TestListOfCatalogue(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+	// The built-in one, where the input has none. Its charts aren't here.
+	var named []string
+	for _, c := range listOf(mapAt(withComponents(Installation{Input: Installation{}.input()}, ""), "spec")["components"]) {
+		named = append(named, textAt(c, "name"))
+	}
+	if want := []string{"rollouts", "workflows", "events", "image-updater"}; !slices.Equal(named, want) {
+		t.Errorf("an installation without a catalogue lists components %q", named)
 	}
 	of := installation(t, strings.NewReplacer("https://charts.example.org", "http://127.0.0.1:1", "2.41.0", "9.9.9").Replace(withRollouts))
 	of.Tenants = nil

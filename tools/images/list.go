@@ -35,12 +35,17 @@ type Installation struct {
 	Platform Platform
 }
 
-// input returns the function's input.
+// input returns the function's input. Where it has no catalogue of components, it has the built-in one, as for the function.
 func (of Installation) input() map[string]any {
-	if of.Input == nil {
-		return map[string]any{"apiVersion": inputv1alpha1.APIVersion, "kind": inputv1alpha1.Kind}
+	out := maps.Clone(of.Input)
+	if out == nil {
+		out = map[string]any{"apiVersion": inputv1alpha1.APIVersion, "kind": inputv1alpha1.Kind}
 	}
-	return of.Input
+	if _, has := out["components"]; !has {
+		builtIn := copyOf(map[string]any{"components": tenant.Catalogue(inputv1alpha1.Input{})})
+		out["components"] = builtIn["components"]
+	}
+	return out
 }
 
 // Versions of what runs in tenants.

@@ -182,6 +182,9 @@ func Unavailable(w tenant.Workload, is proxy.Workload) string {
 	return ""
 }
 
+// Lost reports whether somebody has deleted a workload, or scaled it to no replicas.
+func Lost(w tenant.Workload, is proxy.Workload) bool { return healthOf(w, is).lost }
+
 // probeFailed is in what the kubelet says of a container whose probe fails, also where the container is only slow.
 const probeFailed = "probe failed"
 

@@ -3,7 +3,6 @@ package release
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +24,30 @@ var Emptied = map[string][]string{
 	tenant.ArgoCDRelease:   {"openshift", "externalRedis", "commitServer"},
 }
 
+// ofComponents is that of every component, whose charts may be any: what Helm passes on to charts below another is a map in each of them, in
+// which nothing reads ours.
+var ofComponents = [][]string{{"global", "virtualargocd"}}
+
+// emptied returns the paths of values that may be emptied for a Release.
+func emptied(name string) [][]string {
+	if isComponent(name) {
+		return ofComponents
+	}
+	out := make([][]string, 0, len(Emptied[name]))
+	for _, key := range Emptied[name] {
+		out = append(out, []string{key})
+	}
+	return out
+}
+
+func isComponent(name string) bool { return strings.HasPrefix(name, tenant.ComponentPrefix) }
+
+// triesInPlace reports whether a first installation that fails is tried again where it is. What a component has brought up nobody waits for, so
+// provider-helm may take it down.
+func triesInPlace(name string, values map[string]any) bool {
+	return !isComponent(name) && markOf(name, values) != nil
+}
+
 // annotationAgain holds which failure the last attempt follows, and when it began: "<times taken back>.<revision> <RFC 3339>".
 const annotationAgain = "virtualargocd.io/again"
 
@@ -34,51 +57,65 @@ const (
 	longestPause = 5 * time.Minute
 )
 
-// markOf returns the key that an attempt adds to the values; "" where all are in use.
-func markOf(name string, values map[string]any) string {
-	i := slices.IndexFunc(Emptied[name], func(key string) bool { _, set := values[key]; return !set })
-	if i < 0 {
-		return ""
+// markOf returns the path of the value that an attempt adds; nil where all are in use.
+func markOf(name string, values map[string]any) []string {
+	for _, path := range emptied(name) {
+		if _, free := with(values, path); free {
+			return path
+		}
 	}
-	return Emptied[name][i]
+	return nil
 }
 
-// withMarkOf returns values with the key that an attempt has added to those of a Release, if any.
+// withMarkOf returns values with the one that an attempt has added to those of a Release, if any.
 func withMarkOf(is wire.Composed, values map[string]any) map[string]any {
-	for _, keys := range Emptied {
-		for _, key := range keys {
-			if _, set := values[key]; !set && isMarked(is, key) {
-				return marked(values, key)
-			}
+	all := [][]string{}
+	for name := range Emptied {
+		all = append(all, emptied(name)...)
+	}
+	for _, path := range append(all, ofComponents...) {
+		if marked, free := with(values, path); free && isMarked(is, path) {
+			return marked
 		}
 	}
 	return values
 }
 
-// marked returns values with the key that an attempt adds.
-func marked(values map[string]any, key string) map[string]any {
-	out := maps.Clone(values)
+// with returns values with an empty map at a path, of one key or two. It reports false where there is something already, or no map above it.
+func with(values map[string]any, path []string) (map[string]any, bool) {
+	out, key := maps.Clone(values), path[0]
 	if out == nil {
 		out = map[string]any{}
 	}
-	out[key] = map[string]any{}
-	return out
+	is, set := out[key]
+	if len(path) == 1 {
+		out[key] = map[string]any{}
+		return out, !set
+	}
+	below, isMap := is.(map[string]any)
+	if set && !isMap {
+		return nil, false
+	}
+	below, free := with(below, path[1:])
+	out[key] = below
+	return out, free
 }
 
 // Values returns the values of a Release's chart, and begins the next attempt of a first installation that has failed, or a repair.
 func Values(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) map[string]any {
-	is, key := t.Composed(name), markOf(name, c.Values)
-	if key == "" || !is.Exists() {
+	is, path := t.Composed(name), markOf(name, c.Values)
+	if path == nil || !is.Exists() {
 		return c.Values
 	}
-	mark := isMarked(is, key)
-	if t.InstalledBefore(name) {
+	mark := isMarked(is, path)
+	switch {
+	case t.InstalledBefore(name):
 		// The next change of the chart or its values takes the key away.
 		mark = mark && !Differs(is, c)
 		if begins(t, name, r) {
 			mark = !mark
 		}
-	} else {
+	case triesInPlace(name, c.Values):
 		was := is.String("metadata", "annotations", annotationAgain)
 		which := failure(is)
 		if StateOf(is) == Failed && !strings.HasPrefix(was, which+" ") && !t.Observed.Now.Before(nextAttempt(t, name, was)) {
@@ -91,12 +128,13 @@ func Values(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 	if !mark {
 		return c.Values
 	}
-	return marked(c.Values, key)
+	marked, _ := with(c.Values, path)
+	return marked
 }
 
-// isMarked reports whether a Release has the key that an attempt adds.
-func isMarked(is wire.Composed, key string) bool {
-	return wire.Equal(is.Value("spec", "forProvider", "values", key), map[string]any{})
+// isMarked reports whether a Release has the value that an attempt adds.
+func isMarked(is wire.Composed, path []string) bool {
+	return wire.Equal(is.Value(append([]string{"spec", "forProvider", "values"}, path...)...), map[string]any{})
 }
 
 // failure returns which failure of a Release is observed.
@@ -118,7 +156,7 @@ func nextAttempt(t tenant.Tenant, name, was string) time.Time {
 // limit returns provider-helm's limit of retries for a first installation: none, so that it doesn't take down what has come up, except
 // where only that helps.
 func limit(t tenant.Tenant, name string, c tenant.Chart) *int32 {
-	if StateOf(t.Composed(name)) != CutShort && markOf(name, c.Values) != "" {
+	if StateOf(t.Composed(name)) != CutShort && triesInPlace(name, c.Values) {
 		return nil
 	}
 	return bounded(TimesTakenBack(t, name) + attempts)

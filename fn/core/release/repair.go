@@ -64,7 +64,7 @@ func refusedClaim(t tenant.Tenant) bool {
 // mayRepair reports whether a repair of a release may begin now: nothing else is being done with it, the tenant is awake, and its claim is accepted.
 func mayRepair(t tenant.Tenant, name string, c tenant.Chart) bool {
 	is, all := t.Composed(name), repairs(t, name)
-	return t.InstalledBefore(name) && StateOf(is) == Deployed && !IsTakenBack(is) && !Differs(is, c) && markOf(name, c.Values) != "" &&
+	return t.InstalledBefore(name) && StateOf(is) == Deployed && !IsTakenBack(is) && !Differs(is, c) && markOf(name, c.Values) != nil &&
 		!refusedClaim(t) && !t.Hibernation.Asleep && !tenant.IsAsleep(t.Observed) &&
 		GivenUp(t, name).IsZero() && (len(all) == 0 || t.Observed.Now.Sub(all[len(all)-1]) >= betweenRepairs)
 }

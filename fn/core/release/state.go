@@ -2,6 +2,7 @@ package release
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -72,4 +73,16 @@ func Installed(c wire.Composed, before string) string {
 func IsTakenBack(c wire.Composed) bool {
 	policies := c.Strings("spec", "managementPolicies")
 	return slices.Contains(policies, "Create") && !slices.Contains(policies, "Update")
+}
+
+// OnlyObserved reports whether its provider may do nothing with a Release but observe it.
+func OnlyObserved(c wire.Composed) bool {
+	return slices.Equal(c.Strings("spec", "managementPolicies"), []string{"Observe"})
+}
+
+// IsAbsent reports whether Helm has no release of a Release that is only observed: its provider has looked for one, and says so in the words of
+// crossplane-runtime, pkg/reconciler/managed.
+func IsAbsent(c wire.Composed) bool {
+	synced := c.Condition("Synced")
+	return OnlyObserved(c) && c.Current() && synced.False() && strings.HasSuffix(synced.Message, "external resource does not exist")
 }

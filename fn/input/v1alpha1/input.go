@@ -59,12 +59,13 @@ type Input struct {
 	Credentials Credentials `json:"credentials,omitempty"`
 
 	// Catalogue of the components that tenants can have beside Argo CD, such as Argo Workflows.
-	// Plans and claims name them. Default: none.
+	// Plans and claims name them. Default: Argo Rollouts, Workflows, Events and Image Updater, as
+	// in examples/install/components.yaml; with [], there are none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
-	Components []Component `json:"components,omitempty"`
+	Components []Component `json:"components,omitzero"`
 
 	// Where backups of tenants go, which plans and claims switch on.
 	// +optional

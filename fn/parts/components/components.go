@@ -3,6 +3,7 @@
 package components
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,12 @@ func resolve(of part.Candidate) error {
 		}
 		found = append(found, checkValues(of.Given, field+".values", asked, catalogue[slices.Index(names, asked.Name)]))
 	}
+	for _, entry := range catalogue {
+		if of.Decision.Catalogue == nil {
+			of.Decision.Catalogue = map[string]tenant.Chart{}
+		}
+		of.Decision.Catalogue[entry.Name] = chart(entry)
+	}
 	for _, entry := range wanted(of.Given) {
 		c, err := component(of.Given, entry)
 		of.Decision.Components, found = append(of.Decision.Components, c), append(found, err)
@@ -74,9 +81,13 @@ func askedOf(s tenant.Ask, name string) *tenant.AskedComponent {
 
 // component decides on one component. Its values merge in the order of those of other charts.
 func component(g tenant.Given, entry inputv1alpha1.Component) (tenant.Component, error) {
+	// Helm moves no release to another namespace: it would install a second one beside it, and that fails for what has no namespace. So a tenant
+	// keeps a component where it is until it is uninstalled.
+	namespace := cmp.Or(g.Running.Components[entry.Name], namespaceOf(entry))
 	c := tenant.Component{
-		Name: entry.Name, Namespace: namespaceOf(entry), Webhooks: entry.Webhooks,
-		Chart: tenant.Chart{Repository: entry.Chart.Repository, Name: entry.Chart.Name, Version: entry.Chart.Version, Digest: entry.Chart.Digests[entry.Chart.Version]},
+		Name: entry.Name, Namespace: namespace, Chart: chart(entry),
+		// Pods in Argo CD's namespace trust whoever reaches them.
+		Webhooks: entry.Webhooks && namespace != tenant.ArgoCDNamespace,
 	}
 	for _, w := range entry.Workloads {
 		c.Workloads = append(c.Workloads, tenant.Workload{Component: entry.Name, Kind: w.Kind, Name: w.Name})
@@ -100,6 +111,11 @@ func component(g tenant.Given, entry inputv1alpha1.Component) (tenant.Component,
 	}
 	c.Values = values.Merge(layers...)
 	return c, mistakes.Join(found...)
+}
+
+// chart returns the chart of an entry, without values.
+func chart(entry inputv1alpha1.Component) tenant.Chart {
+	return tenant.Chart{Repository: entry.Chart.Repository, Name: entry.Chart.Name, Version: entry.Chart.Version, Digest: entry.Chart.Digests[entry.Chart.Version]}
 }
 
 func namespaceOf(entry inputv1alpha1.Component) string {

@@ -108,7 +108,8 @@ func TestRefusedComponents(t *testing.T) {
 		"Unknown":       {Spec: `{"components":[{"name":"workflow"}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].name: "workflow" is unknown: did you mean workflows? Otherwise write one of rollouts, sealed, workflows`}},
 		"Twice":         {Spec: `{"components":[{"name":"sealed"},{"name":"sealed"}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[1].name: "sealed" is that of another entry, too`}},
 		"Far":           {Spec: `{"components":[{"name":"sealed"},{"name":"kafka"}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[1].name: "kafka" is unknown: write one of rollouts, sealed, workflows`}},
-		"None":          {Spec: `{"components":[{"name":"workflows"}]}`, Want: []string{`spec.components[0].name: "workflows" is unknown, because the platform has no components`}},
+		"BuiltIn":       {Spec: `{"components":[{"name":"workflows"}]}`},
+		"None":          {Spec: `{"components":[{"name":"workflows"}]}`, Input: catalogue(""), Want: []string{`spec.components[0].name: "workflows" is unknown, because the platform has no components`}},
 		"Path":          {Spec: `{"components":[{"name":"workflows","values":{"controller":{"image":{"tag":"evil"}}}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.controller.image.tag is the platform's to set: leave it out; claims may set values of workflows at and below controller.resources, server`}},
 		"NoPath":        {Spec: `{"components":[{"name":"sealed","values":{"a":1}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.a is the platform's to set: leave it out; claims may set no values of sealed`}},
 		"AllPaths":      {Spec: `{"components":[{"name":"rollouts","values":{"controller":{"replicas":2}}}]}`, Input: crossplanetest.Catalogue},
@@ -302,67 +303,6 @@ func TestComponentChangeFails(t *testing.T) {
 	}
 	if got := states(e); !slices.Equal(got, []string{"sealed 2.18.0 Ready", "workflows 1.0.18 Failed"}) || e.Status("phase") != "Ready" {
 		t.Errorf("%q, phase %s", got, e.Status("phase"))
-	}
-}
-
-// TestSwitchedOffComponent: a component that the claim has no more is uninstalled, and the claim says so until it is gone. Nothing of it has to be
-// deleted before a tenant is.
-func TestSwitchedOffComponent(t *testing.T) {
-	e := crossplanetest.New(t, two, crossplanetest.Catalogue).Install()
-	e.SetSpec(`{"components":[{"name":"sealed"}]}`)
-	e.Reconcile()
-	if got := states(e); !slices.Equal(got, []string{"sealed 2.18.0 Ready", "workflows 1.0.18 Removing"}) {
-		t.Errorf("after the change: %q", got)
-	}
-	if c := e.Condition(v1alpha1.ConditionComponentsReady); c.GetReason() != v1alpha1.ReasonRemoving || c.GetMessage() != "workflows: is being uninstalled" || e.Status("phase") != "Ready" {
-		t.Errorf("got %v, phase %s", c, e.Status("phase"))
-	}
-	e.CheckDeletable()
-	e.Reconcile()
-	is := wire.Of(e.Observed(workflows))
-	from := is.List("spec", "forProvider", "patchesFrom")
-	secret := wire.Of(e.Observed(tenant.ComponentsSecret))
-	if len(from) != 1 || from[0].String("secretKeyRef", "name") != secret.String("metadata", "name") || !secret.Has("data", from[0].String("secretKeyRef", "key")) {
-		t.Errorf("the Release reads patches from %v of %v", from, secret)
-	}
-	if wire.Equal(is.Value("spec", "forProvider", "values"), map[string]any{}) || is.String("spec", "forProvider", "chart", "version") != "1.0.18" || is.String("spec", "forProvider", "namespace") != "argo" {
-		t.Errorf("the Release is %v", is)
-	}
-	e.CheckDeletable()
-	if e.Reconcile(); !exists(e, workflows) {
-		t.Error("it is gone before the provider has uninstalled it")
-	}
-	// While the virtual API doesn't answer, it stays.
-	crossplanetest.SetCondition(e.Observed(workflows), "Synced", "False", "ReconcileError", "observe failed: cannot get release: dial tcp: connect: connection refused")
-	if e.Reconcile(); !exists(e, workflows) || !strings.Contains(message(e, "workflows"), "Cannot uninstall it: waiting for the API server of the virtual cluster, which doesn't answer") {
-		t.Errorf("it doesn't answer, and the claim says %q", message(e, "workflows"))
-	}
-	e.CheckDeletable()
-	e.RunProviders()
-	e.Reconcile()
-	if got := states(e); exists(e, workflows) || !slices.Equal(got, []string{"sealed 2.18.0 Ready"}) || e.Condition(v1alpha1.ConditionComponentsReady).GetReason() != v1alpha1.ReasonAvailable {
-		t.Errorf("once it is uninstalled: %q, %v", got, e.Condition(v1alpha1.ConditionComponentsReady))
-	}
-	// The last one.
-	e.SetSpec(`{}`)
-	e.Cycle(3)
-	if c := e.Condition(v1alpha1.ConditionComponentsReady); len(states(e)) > 0 || c.GetReason() != v1alpha1.ReasonNotInSpec || exists(e, tenant.ComponentWorkloads) {
-		t.Errorf("without components: %q, %v", states(e), c)
-	}
-	// One that comes back while it goes.
-	e.SetSpec(two)
-	e.Install()
-	e.SetSpec(`{}`)
-	e.Reconcile()
-	e.Reconcile()
-	e.SetSpec(two)
-	e.Reconcile()
-	if is := wire.Of(e.Observed(workflows)); is.Has("spec", "forProvider", "patchesFrom") || is.Bool("spec", "forProvider", "wait") {
-		t.Errorf("it comes back: %v", is)
-	}
-	e.Cycle(2)
-	if got := states(e); !slices.Equal(got, []string{"sealed 2.18.0 Ready", "workflows 1.0.18 Ready"}) {
-		t.Errorf("it is back: %q", got)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 func has(t tenant.Tenant) bool { return len(states(t)) > 0 }
@@ -70,12 +69,18 @@ func stateOfComponent(t tenant.Tenant, c tenant.Component) v1alpha1.ComponentSta
 		return say(v1alpha1.ComponentInstalling, "Installing "+chart+": "+release.Waits(t, name))
 	case problem != "":
 		return say(v1alpha1.ComponentFailed, "Cannot install "+chart+": "+problem)
+	case release.Repairs(t, name, c.Chart):
+		return say(v1alpha1.ComponentInstalling, "Bringing back what was deleted or scaled down in the virtual cluster")
 	case state != release.Deployed || release.Differs(is, c.Chart):
 		return say(v1alpha1.ComponentInstalling, "Installing "+chart)
 	case !seen:
 		return say(v1alpha1.ComponentInstalling, "Waiting to see its workloads")
-	case len(broken) > 0 && (was.State == v1alpha1.ComponentReady || was.State == v1alpha1.ComponentUnavailable):
-		return say(v1alpha1.ComponentUnavailable, strings.Join(broken, "; "))
+	case len(broken) > 0 && wasReady(t, c):
+		message := strings.Join(broken, "; ")
+		if until := gaveUp(t, c); until != "" {
+			message += ": " + until
+		}
+		return say(v1alpha1.ComponentUnavailable, message)
 	case len(broken) > 0:
 		return say(v1alpha1.ComponentInstalling, "Waiting: "+strings.Join(broken, "; "))
 	}
@@ -87,6 +92,10 @@ func stateOfLeaving(t tenant.Tenant, name string) v1alpha1.ComponentStatus {
 	switch is := t.Composed(tenant.ComponentResource(name)); {
 	case removes(is) && release.IsTakenBack(is):
 		out.Message = "Helm has failed to uninstall it: write it into the claim again, and take it out again"
+	case release.IsAbsent(is):
+	case condition.OfRepository(is):
+		chart := chartToRemove(t, name)
+		out.Message = "Helm uninstalls it with chart " + chart.Name + " " + chart.Version + " of " + chart.Repository + ", and waits until that can be pulled, or the catalogue has another chart for " + name + ": " + condition.Problem(is)
 	case condition.Problem(is) != "":
 		out.Message = "Cannot uninstall it: " + condition.Problem(is)
 	}
@@ -102,17 +111,12 @@ func brokenWorkloads(t tenant.Tenant, c tenant.Component) (broken []string, seen
 	if problem := condition.Problem(o); o.Condition("Synced").False() && problem != "" {
 		return []string{"its workloads cannot be observed: " + problem}, true
 	}
-	m := o.Get("status", "atProvider", "manifest")
-	// The summary may be one of other components, from before the claim changed.
-	summary := proxy.ReadSummary(m.String("data", proxy.SummaryWorkloads))
-	for _, w := range c.Workloads {
-		i := slices.IndexFunc(summary, func(is proxy.Workload) bool {
-			return is.Same(proxy.Workload{Kind: w.Kind, Namespace: c.Namespace, Name: w.Name})
-		})
-		if i < 0 {
-			return nil, false
-		}
-		if message := argocd.Unavailable(w, summary[i]); message != "" {
+	all, seen := workloads(t, c)
+	if !seen {
+		return nil, false
+	}
+	for i, w := range c.Workloads {
+		if message := argocd.Unavailable(w, all[i]); message != "" {
 			broken = append(broken, message)
 		}
 	}
@@ -133,6 +137,11 @@ var reasons = []struct {
 	{v1alpha1.ComponentRemoving, v1alpha1.ReasonRemoving},
 }
 
+// givenUp reports whether a component isn't brought back now, because it was too often already.
+func givenUp(t tenant.Tenant, name string) bool {
+	return slices.ContainsFunc(t.Components, func(c tenant.Component) bool { return c.Name == name && gaveUp(t, c) != "" })
+}
+
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	reason, messages := "", []string{}
 	all := states(t)
@@ -143,6 +152,9 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 			}
 			if reason == "" {
 				reason = r.reason
+			}
+			if reason == v1alpha1.ReasonWorkloadsUnavailable && givenUp(t, c.Name) {
+				reason = v1alpha1.ReasonRepairGaveUp
 			}
 			message := c.Message
 			if message == "" {

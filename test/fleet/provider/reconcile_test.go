@@ -14,6 +14,7 @@ import (
 	kubernetesv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
 	kubeconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	sdkresource "github.com/crossplane/function-sdk-go/resource"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	corerelease "github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -112,6 +115,47 @@ func newRelease(name, external, config string) *v1beta1.Release {
 	r.Spec.ForProvider.Values = runtime.RawExtension{Raw: []byte(`{"replicas":1}`)}
 	r.Spec.ForProvider.Wait, r.Spec.ForProvider.WaitTimeout = true, &metav1.Duration{Duration: time.Minute}
 	return r
+}
+
+// TestAbsentRelease: of a Release that its provider may only observe, crossplane-runtime says whether Helm has one, in the words that the function
+// knows. Components that were never installed are dropped by that.
+func TestAbsentRelease(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		release := newRelease("a-chart-workflows", "workflows", "vargo-a")
+		release.Annotations = map[string]string{"crossplane.io/external-name": "workflows"}
+		s, mgr := simulate(t, release,
+			&helmv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}, Spec: configOf("a-kubeconfig", tenant.ProxiedKey)},
+			secret("crossplane-system", "a-kubeconfig", map[string][]byte{tenant.ProxiedKey: []byte("a way")}),
+			secret("vargo-a", tenant.KubeconfigSource, nil))
+		r := s.releaseReconciler(mgr, "releases", s.Helm.Poll)
+		if there {
+			settle(t, r, release.Name, s.Helm.Poll)
+		}
+		read := func() {
+			if err := mgr.client.Get(t.Context(), client.ObjectKeyFromObject(release), release); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read()
+		release.Spec.ManagementPolicies = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
+		if err := mgr.client.Update(t.Context(), release); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: release.Name}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read()
+		raw, err := json.Marshal(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := wire.Composed{Struct: wire.Of(sdkresource.MustStructJSON(string(raw)))}
+		if got := corerelease.IsAbsent(is); got == there {
+			t.Errorf("Helm has it: %t, and the function takes it for absent: %t: %v", there, got, release.Status.Conditions)
+		}
+	}
 }
 
 // TestRelease leads a Release of argo-cd through its life.

@@ -165,7 +165,11 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "OWNER", t.Restore.Owner, "BACKUP", name), Mounts: []string{"store"}}
 	check := job.Step{Name: "check", Image: t.Backup.Kubectl, Env: []string{"OWNER", t.Restore.Owner, "MODE", mode, "ACTIVE", active}}
 	report := job.Step{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "MODE", mode, "ACTIVE", active}, Mounts: []string{"token"}}
-	steps := []job.Step{fetch, check, {Name: "import", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}}, report}
+	virtual := []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}
+	steps := []job.Step{
+		fetch, check, {Name: "namespaces", Image: t.Backup.Kubectl, Env: virtual, Mounts: []string{"kubeconfig"}},
+		{Name: "import", Image: argocdImage(t), Env: virtual, Mounts: []string{"kubeconfig"}}, report,
+	}
 	if t.Restore.Snapshot {
 		steps = []job.Step{fetch, check, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}
 	}

@@ -220,6 +220,24 @@ metadata:
 apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata:
+  annotations:
+    note: |
+      namespace: nowhere
+  name: cart
+  namespace: team-b
+spec:
+  project: default
+---
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata:
+  name: all
+  namespace: "123"
+spec: {}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
   name: shop
 spec:
   source:
@@ -249,13 +267,15 @@ func TestWhatACopyGets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mode, active string
 		want         []string
+		// namespaces are those that are made.
+		namespaces string
 	}{
-		"Inactive":       {"Objects", "false", []string{"git", "team", "shop"}},
-		"ActiveAtOnce":   {"Objects", "true", []string{"production", "git", "team", "shop"}},
-		"ActivatedLater": {"Clusters", "true", []string{"production"}},
+		"Inactive":       {"Objects", "false", []string{"git", "team", "cart", "all", "shop"}, "123 team-b"},
+		"ActiveAtOnce":   {"Objects", "true", []string{"production", "git", "team", "cart", "all", "shop"}, "123 team-b"},
+		"ActivatedLater": {"Clusters", "true", []string{"production"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := inDir(t, map[string]string{"rclone": fakeRclone})
+			dir := inDir(t, map[string]string{"rclone": fakeRclone, "kubectl": applyKubectl})
 			if err := os.Mkdir(filepath.Join(dir, "stored"), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -282,12 +302,69 @@ func TestWhatACopyGets(t *testing.T) {
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
+			if n := read(t, dir, "want"); n != strconv.Itoa(len(tc.want))+"\n" {
+				t.Errorf("%d objects are to come back, it says %q", len(tc.want), n)
+			}
+			runStep(t, dir, "restore.sh", "namespaces")
+			if made := strings.Fields(read(t, dir, "made")); strings.Join(made, " ") != tc.namespaces {
+				t.Errorf("want the namespaces %s, it makes %v: %s", tc.namespaces, made, read(t, dir, "failed"))
+			}
 		})
+	}
+}
+
+// applyKubectl notes which namespaces it makes.
+const applyKubectl = `#!/bin/sh
+case "$*" in
+"apply --server-side "*) for last; do :; done; sed -n 's/^{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"\([^"]*\)"}}$/\1/p' "$last" >made ;;
+esac
+`
+
+// TestNamespacesOfApplications: what can't be the name of a namespace isn't made one, nor are very many, and nothing is read through a link.
+func TestNamespacesOfApplications(t *testing.T) {
+	many := ""
+	for i := range 1001 {
+		many += "team-" + strconv.Itoa(i) + "\n"
+	}
+	for name, tc := range map[string]struct{ namespaces, made, fails string }{
+		"Twice":    {"team-b\nteam-a\nteam-b\n", "team-a\nteam-b\n", ""},
+		"None":     {"", "", ""},
+		"Nonsense": {"-a\nA\na\"},{\"kind\":\"Secret\nteam-a\n" + strings.Repeat("x", 64) + "\n", "team-a\n", ""},
+		"TooMany":  {many, "", "they are in more than 1000"},
+	} {
+		dir := inDir(t, map[string]string{"kubectl": applyKubectl, "namespaces": tc.namespaces})
+		runStep(t, dir, "restore.sh", "namespaces")
+		if made, failed := read(t, dir, "made"), read(t, dir, "failed"); made != tc.made || !strings.Contains(failed, tc.fails) || (failed == "") != (tc.fails == "") {
+			t.Errorf("%s: it makes %q: %s", name, made, failed)
+		}
+	}
+	dir := inDir(t, map[string]string{"kubectl": applyKubectl, "elsewhere": "team-a\n"})
+	if err := os.Symlink("elsewhere", filepath.Join(dir, "namespaces")); err != nil {
+		t.Fatal(err)
+	}
+	runStep(t, dir, "restore.sh", "namespaces")
+	if made, failed := read(t, dir, "made"), read(t, dir, "failed"); made != "" || failed == "" {
+		t.Errorf("through a link, it makes %q: %s", made, failed)
+	}
+}
+
+// TestNotAllComesBack: of an import that has left something out, of which argocd only warns, the reason is reported.
+func TestNotAllComesBack(t *testing.T) {
+	dir := inDir(t, map[string]string{
+		"kubectl": fakeKubectl, "import.yaml": "", "want": "5\n", "name": "2026-11-28T020000Z",
+		"argocd": fakeArgoCD + `echo '{"level":"warning","msg":"argoproj.io/Application cart: namespaces \"team-b\" not found","time":"2026-11-28T02:00:00Z"}'` + "\n",
+	})
+	runStep(t, dir, "restore.sh", "import")
+	runStep(t, dir, "restore.sh", "report", "MODE=Objects")
+	if did := read(t, dir, "did"); !strings.Contains(did, "importing Argo CD's objects: 4 of 5 came back") || !strings.Contains(did, "namespaces / team-b/  not found") {
+		t.Errorf("it reports %s", did)
 	}
 }
 
 // fakeArgoCD imports what an attempt before has imported in part. It tells of the rest only if it is asked to.
 const fakeArgoCD = `#!/bin/sh
+# Without them, it says nothing of what is in other namespaces.
+case $* in *"--application-namespaces * --applicationset-namespaces *"*) ;; *) exit 0 ;; esac
 echo "import process started argocd"
 case $* in *--verbose*) echo "argoproj.io/Application shop unchanged" && echo "/Secret git unchanged" ;; esac
 echo "argoproj.io/Application cart in namespace argocd created"
@@ -299,7 +376,7 @@ echo "Import process completed successfully in namespace argocd at 2026-11-28T02
 // TestCounts: what is reported of an import is what came back, also by several attempts, and stays when clusters come later.
 func TestCounts(t *testing.T) {
 	for mode, want := range map[string]string{"Objects": `"objects":"4","applications":"2",`, "Clusters": ""} {
-		dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z"})
+		dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "want": "4\n", "name": "2026-11-28T020000Z"})
 		runStep(t, dir, "restore.sh", "import", "MODE="+mode, "ACTIVE=true")
 		runStep(t, dir, "restore.sh", "report", "MODE="+mode, "ACTIVE=true")
 		did, err := os.ReadFile(filepath.Join(dir, "did"))
@@ -311,7 +388,7 @@ func TestCounts(t *testing.T) {
 
 // TestCountsNone: an Argo CD without Applications is backed up, and comes back, as others are.
 func TestCountsNone(t *testing.T) {
-	dir := inDir(t, map[string]string{"argocd": "#!/bin/sh\n", "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z"})
+	dir := inDir(t, map[string]string{"argocd": "#!/bin/sh\n", "kubectl": fakeKubectl, "import.yaml": "", "want": "0\n", "name": "2026-11-28T020000Z"})
 	runStep(t, dir, "restore.sh", "import", "MODE=Clusters", "ACTIVE=true")
 	runStep(t, dir, "restore.sh", "report", "MODE=Objects", "ACTIVE=true")
 	if did, err := os.ReadFile(filepath.Join(dir, "did")); err != nil || !strings.Contains(string(did), `"objects":"0","applications":"0"`) {

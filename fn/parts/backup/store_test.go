@@ -294,7 +294,7 @@ func TestPlantedLinks(t *testing.T) {
 
 // TestPlantedCounts: what a step has left in place of the counts of an import isn't written through.
 func TestPlantedCounts(t *testing.T) {
-	dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z-1"})
+	dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "want": "4\n", "name": "2026-11-28T020000Z-1"})
 	for _, file := range []string{"objects", "applications"} {
 		if err := os.Symlink("elsewhere", filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package backup_test
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -176,6 +177,21 @@ func TestWhoHasWhat(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", name, diff)
 		}
 	}
+}
+
+// TestComponentsBesideArgoCD: those in its namespace are left out of a snapshot as it is, and others aren't.
+func TestComponentsBesideArgoCD(t *testing.T) {
+	const component = `{"name":"%s","namespace":"%s","chart":{"repository":"https://charts.example.org","name":"%s","version":"1.2.3"},"workloads":[{"kind":"Deployment","name":"%s"}]}`
+	input := strings.TrimSuffix(withStore, "}") + `,"components":[` + fmt.Sprintf(component, "updater", "argocd", "image-updater", "image-updater") + "," + fmt.Sprintf(component, "workflows", "argo", "argo-workflows", "workflows") + `]}`
+	e := crossplanetest.New(t, `{"backup":{"enabled":true},"components":[{"name":"updater"},{"name":"workflows"}]}`, input).Install()
+	for _, v := range container(e, "export")["env"].([]any) {
+		if v := v.(map[string]any); v["name"] == "OWN" && v["value"] != "argocd|image-updater|updater" {
+			t.Errorf("it leaves out %v", v["value"])
+		} else if v["name"] == "OWN" {
+			return
+		}
+	}
+	t.Error("it leaves out nothing")
 }
 
 func sorted(names []string) string {

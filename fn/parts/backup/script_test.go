@@ -103,7 +103,7 @@ func TestWithoutEnd(t *testing.T) {
 		t.Errorf("in memory there is still %v, %v", left, err)
 	}
 	for _, step := range []string{"export", "store", "report"} {
-		runStep(t, dir, "backup.sh", step)
+		runStep(t, dir, "backup.sh", step, "OWN=argocd")
 	}
 	did, err := os.ReadFile(filepath.Join(dir, "did"))
 	if err != nil || !strings.Contains(string(did), "taking vcluster's snapshot: the backup is larger than 1Mi, which is input.backup.maxSize") {
@@ -144,13 +144,19 @@ func TestReportsSomething(t *testing.T) {
 	}
 }
 
-// TestWhatASnapshotLeavesOut: Argo CD itself, which is installed anew, and what Services get addresses from, which another host has others of.
+// TestWhatASnapshotLeavesOut: Argo CD itself and components beside it, which are installed anew, and what Services get addresses from, which another
+// host has others of. What else a customer runs in the same namespace is in it, but for pods.
 func TestWhatASnapshotLeavesOut(t *testing.T) {
 	kept := []string{
 		"/registry/argoproj.io/applications/argocd/shop", "/registry/configmaps/argocd/argocd-cm", "/registry/deployments/default/web", "/registry/secrets/argocd/git",
 		"/registry/secrets/team/sh.helm.release.v1.web.v1", "/registry/services/specs/argocd/argocd-server",
+		"/registry/deployments/argocd/web", "/registry/replicasets/argocd/web-5d8", "/registry/jobs/argocd/myargocd-x", "/registry/statefulsets/argocd/argocdx",
+		"/registry/secrets/argocd/sh.helm.release.v1.web.v12", "/registry/pods/team/argocd-server-1", "/registry/deployments/team/argocd-server",
 	}
 	keys := append(slices.Clone(kept), "/registry/deployments/argocd/argocd-server", "/registry/secrets/argocd/sh.helm.release.v1.argocd.v1",
+		"/registry/replicasets/argocd/argocd-server-5d8", "/registry/statefulsets/argocd/argocd-application-controller", "/registry/jobs/argocd/argocd-redis-secret-init",
+		"/registry/controllerrevisions/argocd/argocd-application-controller-7", "/registry/pods/argocd/argocd-server-5d8-x", "/registry/pods/argocd/web-5d8-x",
+		"/registry/deployments/argocd/image-updater-argocd-image-updater", "/registry/secrets/argocd/sh.helm.release.v1.image-updater.v10",
 		"/registry/servicecidrs/kubernetes", "/registry/ipaddresses/10.96.0.10", "/registry/ranges/serviceips")
 	all := &bytes.Buffer{}
 	zipped := gzip.NewWriter(all)
@@ -164,7 +170,7 @@ func TestWhatASnapshotLeavesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := inDir(t, map[string]string{"all.tar.gz": all.String(), "argocd": "#!/bin/sh\n", "argocd.yaml": "kind: Secret\n"})
-	runStep(t, dir, "backup.sh", "export")
+	runStep(t, dir, "backup.sh", "export", "OWN=argocd|image-updater")
 	if n, err := os.ReadFile(filepath.Join(dir, "objects")); err != nil || strings.TrimSpace(string(n)) != strconv.Itoa(len(kept)) {
 		t.Errorf("want %d objects counted, got %s, %v", len(kept), n, err)
 	}

@@ -97,8 +97,8 @@ func TestRestoreScript(t *testing.T) {
 		"NoKind":   {nil, map[string]string{"a": ""}, []string{"a"}, "1", []string{"1 of 1 claims are restored", "SealedSecret", "not everything else could be read and applied"}, true},
 		// A chart's values, and a file for kustomize.
 		"NoManifest": {nil, map[string]string{"a": ""}, []string{"a"}, "1", []string{"1 of 1 claims are restored", "Object 'Kind' is missing", "values.yaml", "not everything else could be read and applied"}, true},
-		"Never":    {nil, map[string]string{"a": "", "never": ""}, nil, "2", []string{"1 of 2 claims are restored", "team-a/never  Pending: there is none"}, true},
-		"Made":     {nil, map[string]string{"made": ""}, nil, "0", []string{"0 of 1 claims are restored", "team-a/made  it was made without a backup"}, true},
+		"Never":      {nil, map[string]string{"a": "", "never": ""}, nil, "2", []string{"1 of 2 claims are restored", "team-a/never  Pending: there is none"}, true},
+		"Made":       {nil, map[string]string{"made": ""}, nil, "0", []string{"0 of 1 claims are restored", "team-a/made  it was made without a backup"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,6 +26,7 @@ export)
   gzip snapshot.tar 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   within 180 argocd admin export --namespace "$NAMESPACE" --out argocd.yaml >/tmp/err 2>&1 || fail "exporting Argo CD's objects" "$(why)"
   count '^kind: Application$' argocd.yaml >applications
+  digest argocd.yaml >digest
   ;;
 
 store)
@@ -81,6 +82,6 @@ report)
     tell_failure
   fi
   at=$(echo "$name" | sed 's/\(T..\)\(..\)\(..\)Z.*/\1:\2:\3Z/')
-  tell "\"name\":\"$name\",\"succeededAt\":\"$at\",\"size\":\"$(given size 0-9)\",\"objects\":\"$(given objects 0-9)\",\"applications\":\"$(given applications 0-9)\",\"failedAt\":\"\",\"message\":\"\""
+  tell "\"name\":\"$name\",\"succeededAt\":\"$at\",\"size\":\"$(given size 0-9)\",\"objects\":\"$(given objects 0-9)\",\"applications\":\"$(given applications 0-9)\",\"digest\":\"$(given digest 0-9a-f)\",\"failedAt\":\"\",\"message\":\"\""
   ;;
 esac

@@ -210,7 +210,7 @@ func reportRestore(t tenant.Tenant, out *v1alpha1.Status) {
 		return
 	}
 	s := t.Restore.Seen
-	out.Restore = &v1alpha1.RestoreStatus{Name: s.Name, RestoredAt: s.At, Objects: s.Objects, Applications: s.Applications, Message: s.Message}
+	out.Restore = &v1alpha1.RestoreStatus{Name: s.Name, RestoredAt: s.At, Objects: s.Objects, Applications: s.Applications, Digest: s.Digest, Message: s.Message}
 	if _, err := time.Parse(time.RFC3339, s.At); err != nil {
 		out.Restore.RestoredAt = ""
 	}

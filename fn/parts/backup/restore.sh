@@ -124,6 +124,10 @@ import)
   # Of what the API server refuses, argocd only warns.
   want=$(given want 0-9) got=$(given objects 0-9)
   [ "$got" = "$want" ] || fail "importing Argo CD's objects" "$got of ${want:-unknown many} came back $(grep -i 'level"*[:=]"*warn' /tmp/err | head -n 1)"
+  # It has room for one of the two.
+  rm -rf import.yaml digest back.yaml
+  within 180 argocd admin export --namespace "$NAMESPACE" --application-namespaces '*' --applicationset-namespaces '*' --out back.yaml >/tmp/err 2>&1 || fail "reading Argo CD's objects back" "$(why)"
+  digest back.yaml >digest
   ;;
 
 report)
@@ -133,7 +137,7 @@ report)
   fi
   counts=
   # The others were counted when they were imported.
-  [ "$MODE" = Clusters ] || counts="\"objects\":\"$objects\",\"applications\":\"$(given applications 0-9)\","
+  [ "$MODE" = Clusters ] || counts="\"objects\":\"$objects\",\"applications\":\"$(given applications 0-9)\",\"digest\":\"$(given digest 0-9a-f)\","
   tell "\"name\":\"$name\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"since\":\"$(given since 0-9TZ:-)\",$counts\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\""
   ;;
 esac

@@ -367,10 +367,56 @@ func TestNotAllComesBack(t *testing.T) {
 	}
 }
 
+// TestDigest: what a copy has is compared by names and specs, whatever changes by itself, and nothing follows from credentials.
+func TestDigest(t *testing.T) {
+	of := func(export string) string {
+		t.Helper()
+		dir := inDir(t, map[string]string{"all.tar.gz": zipped(t, "/registry/configmaps/default/a"), "argocd": "#!/bin/sh\ncp exported argocd.yaml\n", "exported": export})
+		runStep(t, dir, "backup.sh", "export", "OWN=argocd")
+		digest := read(t, dir, "digest")
+		if !regexp.MustCompile(`^[0-9a-f]{64}\n$`).MatchString(digest) {
+			t.Fatalf("the digest is %q: %s", digest, read(t, dir, "failed"))
+		}
+		return digest
+	}
+	// One document is moved to the end.
+	docs := strings.SplitAfter(exported, "---\n")
+	moved := strings.Join(append(slices.Clone(docs[4:]), docs[:4]...), "")
+	is := of(exported)
+	for name, tc := range map[string]struct {
+		export string
+		same   bool
+	}{
+		"Order":       {moved, true},
+		"Status":      {strings.Replace(exported, "kind: AppProject\n", "kind: AppProject\nstatus:\n  name: x\n", 1), true},
+		"Settings":    {strings.Replace(exported, "https://original.example.org", "https://copy.example.org", 1), true},
+		"Credentials": {strings.Replace(exported, "data:\n  url: aHR0cHM6Ly9naXQ", "data:\n  password: YQ==\n  url: aHR0cHM6Ly9naXQ", 1), false},
+		"Repository":  {strings.Replace(exported, "aHR0cHM6Ly9naXQuZXhhbXBsZS5vcmc=", "aHR0cHM6Ly9naXQ=", 1), false},
+		"Cluster":     {strings.Replace(exported, "name: production\n---", "name: staging\n---", 1), true},
+		"Project":     {strings.Replace(exported, "name: team\n", "name: other\n", 1), false},
+		"Namespace":   {strings.Replace(exported, "namespace: team-b\n", "namespace: team-c\n", 1), false},
+		"Spec":        {strings.Replace(exported, "    name: production\n---", "    name: staging\n---", 1), false},
+	} {
+		if name != "Order" && tc.export == exported {
+			t.Fatalf("%s changes nothing", name)
+		}
+		if same := of(tc.export) == is; same != tc.same {
+			t.Errorf("%s: want the same digest %t, got %t", name, tc.same, same)
+		}
+	}
+	password := func(is string) string {
+		return strings.Replace(exported, "data:\n  url: aHR0cHM6Ly9naXQ", "data:\n  password: "+is+"\n  url: aHR0cHM6Ly9naXQ", 1)
+	}
+	if of(password("YQ==")) != of(password("Yg==")) {
+		t.Error("the digest follows from a password")
+	}
+}
+
 // fakeArgoCD imports what an attempt before has imported in part. It tells of the rest only if it is asked to.
 const fakeArgoCD = `#!/bin/sh
 # Without them, it says nothing of what is in other namespaces.
 case $* in *"--application-namespaces * --applicationset-namespaces *"*) ;; *) exit 0 ;; esac
+case $* in *export*) printf 'kind: AppProject\nmetadata:\n  name: default\n' >back.yaml; exit 0 ;; esac
 echo "import process started argocd"
 case $* in *--verbose*) echo "argoproj.io/Application shop unchanged" && echo "/Secret git unchanged" ;; esac
 echo "argoproj.io/Application cart in namespace argocd created"
@@ -381,7 +427,7 @@ echo "Import process completed successfully in namespace argocd at 2026-11-28T02
 
 // TestCounts: what is reported of an import is what came back, also by several attempts, and stays when clusters come later.
 func TestCounts(t *testing.T) {
-	for mode, want := range map[string]string{"Objects": `"objects":"4","applications":"2",`, "Clusters": ""} {
+	for mode, want := range map[string]string{"Objects": `"objects":"4","applications":"2","digest":"[0-9a-f]{64}",`, "Clusters": ""} {
 		dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "want": "4\n", "name": "2026-11-28T020000Z"})
 		runStep(t, dir, "restore.sh", "import", "MODE="+mode, "ACTIVE=true")
 		runStep(t, dir, "restore.sh", "report", "MODE="+mode, "ACTIVE=true")
@@ -394,7 +440,7 @@ func TestCounts(t *testing.T) {
 
 // TestCountsNone: an Argo CD without Applications is backed up, and comes back, as others are.
 func TestCountsNone(t *testing.T) {
-	dir := inDir(t, map[string]string{"argocd": "#!/bin/sh\n", "kubectl": fakeKubectl, "import.yaml": "", "want": "0\n", "name": "2026-11-28T020000Z"})
+	dir := inDir(t, map[string]string{"argocd": "#!/bin/sh\n[ $2 = import ] || : >back.yaml\n", "kubectl": fakeKubectl, "import.yaml": "", "want": "0\n", "name": "2026-11-28T020000Z"})
 	runStep(t, dir, "restore.sh", "import", "MODE=Clusters", "ACTIVE=true")
 	runStep(t, dir, "restore.sh", "report", "MODE=Objects", "ACTIVE=true")
 	if did, err := os.ReadFile(filepath.Join(dir, "did")); err != nil || !strings.Contains(string(did), `"objects":"0","applications":"0"`) {

@@ -29,6 +29,7 @@ const (
 	keySize         = "size"
 	keyObjects      = "objects"
 	keyApplications = "applications"
+	keyDigest       = "digest"
 	keyMessage      = "message"
 )
 
@@ -40,7 +41,7 @@ func see(t tenant.Tenant) seen {
 	}
 	s := seen{BackupStatus: v1alpha1.BackupStatus{
 		Name: data.String(keyName), LastSuccess: data.String(keySucceededAt),
-		Size: number(keySize), Objects: number(keyObjects), Applications: number(keyApplications), Message: data.String(keyMessage),
+		Size: number(keySize), Objects: number(keyObjects), Applications: number(keyApplications), Digest: data.String(keyDigest), Message: data.String(keyMessage),
 	}}
 	cron, err := maintenance.ParseCron("", "", t.Backup.Schedule, t.Backup.TimeZone)
 	if err != nil {

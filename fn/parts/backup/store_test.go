@@ -172,7 +172,7 @@ func TestStoresAndComesBack(t *testing.T) {
 			}
 			runStep(t, dir, "backup.sh", "report")
 			name := strings.TrimSuffix(stored[0], ".tar")
-			if did := read(t, dir, "did"); !regexp.MustCompile(`"name":"` + name + `","succeededAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","size":"\d+","objects":"3","applications":"1","failedAt":"","message":""`).MatchString(did) {
+			if did := read(t, dir, "did"); !regexp.MustCompile(`"name":"` + name + `","succeededAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","size":"\d+","objects":"3","applications":"1","digest":"","failedAt":"","message":""`).MatchString(did) {
 				t.Errorf("it reports %s", did)
 			}
 

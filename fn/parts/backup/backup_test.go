@@ -74,6 +74,26 @@ func TestBackedUp(t *testing.T) {
 	}
 }
 
+// TestOverdueIsSeenInTime: Crossplane asks again when two runs are overdue, however long it would otherwise leave the tenant alone.
+func TestOverdueIsSeenInTime(t *testing.T) {
+	// The second run since the schedule began was due at 2 o'clock, and may take until 20 past.
+	now := time.Date(2026, 1, 2, 2, 15, 0, 0, time.UTC)
+	e := crossplanetest.New(t, `{"backup":{"enabled":true,"schedule":"0 2 * * *"}}`, withStore)
+	e.Now = func() time.Time { return now }
+	e.Install()
+	e.Observed(tenant.BackupCronJob).Fields["metadata"].GetStructValue().Fields["creationTimestamp"] = structpb.NewStringValue("2026-01-01T01:00:00Z")
+	for _, want := range []time.Duration{5*time.Minute + time.Second, crossplanetest.TTLAtRest} {
+		e.Reconcile()
+		if got := e.Reconcile().GetMeta().GetTtl().AsDuration(); got != want {
+			t.Errorf("at %s, Crossplane asks again after %s, want %s", now, got, want)
+		}
+		if c := e.Condition(v1alpha1.ConditionBackedUp); (c.GetReason() == v1alpha1.ReasonNoBackup) != (want == crossplanetest.TTLAtRest) {
+			t.Errorf("at %s: %v", now, c)
+		}
+		now = now.Add(want)
+	}
+}
+
 // TestSettings: a claim's settings go over its plan's, and take effect in the CronJob.
 func TestSettings(t *testing.T) {
 	type settings struct {

@@ -78,6 +78,18 @@ func see(t tenant.Tenant) seen {
 	return s
 }
 
+// Again returns when BackedUp turns False by itself, because two runs are overdue; the zero time for never.
+func Again(t tenant.Tenant) time.Time {
+	if !has(t) || t.Backup.Folder == "" {
+		return time.Time{}
+	}
+	if overdue := see(t).overdue; overdue.After(t.Observed.Now) {
+		// At that moment, it isn't over yet.
+		return overdue.Add(time.Second)
+	}
+	return time.Time{}
+}
+
 // isLeft reports whether the CronJob's controller has left a run that was due out, and will not start it any more. It may begin late, which is
 // why there is no other Job for it until then.
 func isLeft(t tenant.Tenant, due time.Time) bool {

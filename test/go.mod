@@ -30,6 +30,7 @@ require (
 	github.com/prometheus/prometheus v0.308.0
 	github.com/sigstore/cosign/v3 v3.0.6
 	github.com/sigstore/sigstore v1.10.5
+	github.com/spf13/cobra v1.10.2
 	github.com/theupdateframework/go-tuf v0.7.0
 	github.com/virtual-argocd/virtual-argocd v0.0.0-00010101000000-000000000000
 	github.com/virtual-argocd/virtual-argocd/lab v0.0.0-00010101000000-000000000000
@@ -45,6 +46,7 @@ require (
 	k8s.io/api v0.35.5
 	k8s.io/apimachinery v0.35.5
 	k8s.io/apiserver v0.35.5
+	k8s.io/cli-runtime v0.35.5
 	k8s.io/client-go v0.35.5
 	k8s.io/component-base v0.35.5
 	k8s.io/klog/v2 v2.140.0
@@ -102,6 +104,7 @@ require (
 	github.com/exponent-io/jsonpath v0.0.0-20210407135951-1de76d718b3f // indirect
 	github.com/expr-lang/expr v1.17.8 // indirect
 	github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
+	github.com/fatih/camelcase v1.0.0 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/felixge/httpsnoop v1.0.4 // indirect
 	github.com/fluxcd/pkg/apis/kustomize v1.10.0 // indirect
@@ -216,7 +219,6 @@ require (
 	github.com/sony/gobreaker/v2 v2.4.0 // indirect
 	github.com/spf13/afero v1.15.0 // indirect
 	github.com/spf13/cast v1.10.0 // indirect
-	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/syndtr/goleveldb v1.0.1-0.20220721030215-126854af5e6d // indirect
 	github.com/theupdateframework/go-tuf/v2 v2.4.1 // indirect
@@ -259,8 +261,8 @@ require (
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/apiextensions-apiserver v0.35.5 // indirect
-	k8s.io/cli-runtime v0.35.5 // indirect
 	k8s.io/code-generator v0.35.5 // indirect
+	k8s.io/component-helpers v0.35.5 // indirect
 	k8s.io/gengo/v2 v2.0.0-20251215205346-5ee0d033ba5b // indirect
 	k8s.io/kube-openapi v0.0.0-20260427204847-8949caaa1199 // indirect
 	k8s.io/sample-controller v0.35.4 // indirect

@@ -58,6 +58,11 @@ type BackupStatus struct {
 	// +optional
 	Applications int64 `json:"applications,omitempty"`
 
+	// SHA-256 of the names and specs of Applications, ApplicationSets, projects, repositories and
+	// credential templates in the last good backup.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+
 	// When the next backup is due.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
@@ -108,6 +113,11 @@ type RestoreStatus struct {
 	// Number of Applications among them.
 	// +optional
 	Applications int64 `json:"applications,omitempty"`
+
+	// The same digest of what the tenant had when its objects had been restored, without a
+	// snapshot.
+	// +optional
+	Digest string `json:"digest,omitempty"`
 
 	// Why the last attempt failed; empty after one that succeeded.
 	// +optional

@@ -172,7 +172,7 @@ const (
 	// The message says why.
 	ReasonRestoreFailed = "RestoreFailed"
 	// ReasonInactive: the backup is restored, and Argo CD's controllers don't run, because
-	// spec.restoreFrom.activate isn't true (False, only Restored).
+	// spec.restoreFrom.activate isn't true (False for Restored, Unknown for ClustersConnected).
 	ReasonInactive = "Inactive"
 	// ReasonScheduled: no backup was due yet (Unknown, only BackedUp).
 	ReasonScheduled = "Scheduled"

@@ -130,7 +130,7 @@ type Status struct {
 
 // ConnectionState is the state of a connection.
 //
-// +kubebuilder:validation:Enum=Configured;Connected;Failed;SecretMissing;SecretInvalid;WaitingForAgent;AgentLost
+// +kubebuilder:validation:Enum=Configured;Connected;Failed;SecretMissing;SecretInvalid;WaitingForAgent;AgentLost;Inactive
 type ConnectionState string
 
 // States of connections.
@@ -152,6 +152,9 @@ const (
 	// StateAgentLost means that the agent of a cluster with a tunnel was connected and isn't any
 	// more.
 	StateAgentLost ConnectionState = "AgentLost"
+	// StateInactive means that Argo CD gets the credentials of a cluster only once
+	// spec.restoreFrom.activate is true.
+	StateInactive ConnectionState = "Inactive"
 )
 
 // ClusterStatus is the state of a cluster in the spec.
@@ -163,7 +166,8 @@ type ClusterStatus struct {
 	// State of the cluster: Configured (the credentials are well formed, and Argo CD gets
 	// them), Connected (Argo CD was seen to connect), Failed (it was seen to fail),
 	// SecretMissing or SecretInvalid; for a cluster with a tunnel also WaitingForAgent (its agent
-	// hasn't connected yet) or AgentLost (its connection is lost).
+	// hasn't connected yet) or AgentLost (its connection is lost); and of a restored tenant
+	// Inactive (Argo CD gets the credentials once restoreFrom.activate is true).
 	// +optional
 	State ConnectionState `json:"state,omitempty"`
 

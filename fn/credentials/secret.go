@@ -76,6 +76,13 @@ func (s *Reader) Fail(format string, args ...any) {
 	}
 }
 
+// Wait says until when a Secret that could be used isn't.
+func (s *Reader) Wait(state v1alpha1.ConnectionState, message string) {
+	if s.Problem == nil {
+		s.Problem = &Problem{state, message}
+	}
+}
+
 // Has reports whether there is something at the key.
 func (s *Reader) Has(key string) bool { return s.Data[key] != "" }
 

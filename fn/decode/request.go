@@ -308,5 +308,5 @@ func restored(data wire.Struct) tenant.Restored {
 		return n
 	}
 	since, _ := time.Parse(time.RFC3339, data.String("since"))
-	return tenant.Restored{Since: since, Name: data.String("name"), At: data.String("restoredAt"), Objects: number("objects"), Applications: number("applications"), Active: data.String("active") == "true", Message: data.String("message")}
+	return tenant.Restored{Since: since, Name: data.String("name"), At: data.String("restoredAt"), Objects: number("objects"), Applications: number("applications"), Digest: data.String("digest"), Active: data.String("active") == "true", Message: data.String("message")}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/decide"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/front"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/backup"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/plans"
 	"github.com/virtual-argocd/virtual-argocd/fn/pool"
@@ -165,7 +166,7 @@ func ttlOf(t tenant.Tenant, rests bool, out time.Duration) time.Duration {
 	} else if again, ok := compose.LooksAgainIn(t); ok {
 		out = again
 	}
-	for _, at := range []time.Time{t.Standing.Again, hibernation.Again(t)} {
+	for _, at := range []time.Time{t.Standing.Again, hibernation.Again(t), backup.Again(t)} {
 		if !at.IsZero() {
 			out = min(out, max(time.Second, at.Sub(t.Observed.Now)))
 		}

@@ -181,6 +181,8 @@ type Restored struct {
 	Name, At string
 	// Objects and Applications are how many came back.
 	Objects, Applications int64
+	// Digest of what a copy had then.
+	Digest string
 	// Since is when the tenant was created whose backup it is; the zero time for unknown.
 	Since time.Time
 	// Active reports whether the credentials of clusters came with it.

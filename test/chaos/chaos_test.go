@@ -42,6 +42,9 @@ func TestChaos(t *testing.T) {
 	for _, part := range tally.missed() {
 		t.Errorf("no step has disturbed the part %q: does it have another name now?", part)
 	}
+	if tally.naps >= fewest && tally.slept == 0 {
+		t.Errorf("tenants were put to sleep %d times, and none was seen asleep", tally.naps)
+	}
 }
 
 // A tally counts what has happened in all runs.
@@ -49,7 +52,13 @@ type tally struct {
 	parts map[schedule.Part]disturbances
 	// withoutClaim counts the composite resources that Crossplane has left behind.
 	withoutClaim int
+	// naps counts how often tenants were put to sleep, slept how often they were seen asleep then, and backups those that were asked for, of which
+	// askedAgain a second time.
+	naps, slept, backups, askedAgain int
 }
+
+// fewest is how often something has to be tried so that it should have had an effect once: other steps may undo it before.
+const fewest = 5
 
 // disturbances counts the steps that disturb a part: those of the schedules, and those of them that found the part.
 type disturbances struct{ steps, disturbed int }
@@ -68,12 +77,14 @@ func (c *tally) add(r *chaosRun) {
 		c.parts[part] = of
 	}
 	c.withoutClaim += r.withoutClaim
+	c.naps, c.slept = c.naps+r.naps, c.slept+r.slept
+	c.backups, c.askedAgain = c.backups+len(r.backups), c.askedAgain+len(r.askedAgain)
 }
 
 // missed returns the parts that no step has disturbed. A few steps may miss a part because other steps have killed it.
 func (c *tally) missed() (out []schedule.Part) {
 	for _, part := range schedule.Parts {
-		if c.parts[part].disturbed == 0 && c.parts[part].steps >= 5 {
+		if c.parts[part].disturbed == 0 && c.parts[part].steps >= fewest {
 			out = append(out, part)
 		}
 	}
@@ -86,6 +97,7 @@ func (c *tally) String() string {
 		fmt.Fprintf(b, "%s: disturbed by %d of %d steps\n", part, c.parts[part].disturbed, c.parts[part].steps)
 	}
 	fmt.Fprintf(b, "composite resources that Crossplane has left behind without a claim: %d\n", c.withoutClaim)
+	fmt.Fprintf(b, "tenants were put to sleep %d times, and seen asleep %d times; %d were asked to be backed up last, %d of them twice\n", c.naps, c.slept, c.backups, c.askedAgain)
 	return b.String()
 }
 

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
@@ -42,6 +43,12 @@ type chaosRun struct {
 	disturbed map[schedule.Part]int
 	// removed has when claims were deleted, or tried to be.
 	removed map[string][]time.Time
+	// backups has when backups were asked for, by claim, and askedAgain for which of them that was done a second time.
+	backups    map[string]time.Time
+	askedAgain map[string]bool
+	// naps counts how often tenants were put to sleep, and slept how often they were seen asleep then. napping has those that weren't yet.
+	naps, slept int
+	napping     map[string]bool
 	// withoutClaim counts the composite resources that Crossplane has left behind.
 	withoutClaim int
 }
@@ -51,6 +58,7 @@ func newRun(t *testing.T, s schedule.Schedule) *chaosRun {
 	return &chaosRun{
 		Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{},
 		troubles: check.NewTroubles(), disturbed: map[schedule.Part]int{}, removed: map[string][]time.Time{},
+		backups: map[string]time.Time{}, askedAgain: map[string]bool{}, napping: map[string]bool{},
 	}
 }
 
@@ -140,6 +148,10 @@ func (r *chaosRun) look(ctx context.Context) error {
 	r.last = now
 	for _, o := range now {
 		r.ids[o.Tenant] = true
+		if o.IsTenant() && o.Phase == v1alpha1.PhaseHibernated && r.napping[o.Claim] {
+			r.slept++
+			delete(r.napping, o.Claim)
+		}
 	}
 	r.mu.Unlock()
 	return nil
@@ -208,8 +220,11 @@ func (r *chaosRun) untrue(ctx context.Context) (out []string) {
 		if wanted[name].InChannel {
 			members++
 		}
+		r.mu.Lock()
+		asked := r.backups[name]
+		r.mu.Unlock()
 		id, problems, err := r.untrueOf(ctx, name, check.Wanted{
-			Spec: wanted[name], PlanValue: values[wanted[name].Plan], OfferValue: r.OfferValue(), Revision: c.Status.Revision,
+			Spec: wanted[name], PlanValue: values[wanted[name].Plan], OfferValue: r.OfferValue(), Revision: c.Status.Revision, BackedUpSince: asked,
 		})
 		existing[id] = true
 		if err != nil {
@@ -245,11 +260,30 @@ func (r *chaosRun) untrueOf(ctx context.Context, name string, w check.Wanted) (i
 		// Other problems follow from this one.
 		return id, []string{t.Claim.String()}, nil
 	}
+	if err := r.askAgain(ctx, name, t, w); err != nil {
+		return id, nil, err
+	}
 	problems, err = tenants.read(ctx, id, &t)
 	if err != nil {
 		return id, problems, err
 	}
 	return id, append(problems, t.Problems(w)...), nil
+}
+
+// askAgain asks once more for a backup of which all attempts have failed while parts were disturbed, as an operator does. One of which nothing is
+// heard is an error in the end.
+func (r *chaosRun) askAgain(ctx context.Context, name string, is check.Tenant, w check.Wanted) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !is.BackupMissing(w) || is.Claim.Backup.Message == "" || r.askedAgain[name] {
+		return nil
+	}
+	r.say("the backup of %s has failed: ask again: %s", name, is.Claim.Backup.Message)
+	if err := backUp(ctx, name, int(time.Now().Unix())); err != nil {
+		return err
+	}
+	r.askedAgain[name] = true
+	return nil
 }
 
 // leftWithin is how long before or after the creation of a composite resource its claim was deleted, at most, if Crossplane leaves the

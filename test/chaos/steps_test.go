@@ -78,11 +78,31 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 	name := schedule.Name(s.Tenant)
 	switch s.Action {
 	case schedule.Create:
+		r.forget(name)
 		return create(ctx, name, s.Spec)
-	case schedule.Change, schedule.Correct, schedule.Sleep, schedule.Wake:
+	case schedule.Change, schedule.Correct:
+		return change(ctx, name, s.Spec)
+	case schedule.Sleep:
+		if err := change(ctx, name, s.Spec); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		r.naps++
+		r.napping[name] = true
+		r.mu.Unlock()
+		return nil
+	case schedule.Wake:
+		r.awaitSleep(ctx, name)
 		return change(ctx, name, s.Spec)
 	case schedule.Backup:
-		return backUp(ctx, name, s.Value)
+		asked := time.Now()
+		if err := backUp(ctx, name, s.Value); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		r.backups[name] = asked
+		r.mu.Unlock()
+		return nil
 	case schedule.Mistake:
 		s.Spec.Plan = noPlan
 		return change(ctx, name, s.Spec)
@@ -94,6 +114,7 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 		r.mu.Lock()
 		r.removed[name] = append(r.removed[name], time.Now())
 		r.mu.Unlock()
+		r.forget(name)
 		return remove(ctx, name)
 	case schedule.EditPlan:
 		return applyPlan(ctx, s.Plan, s.Value)
@@ -102,6 +123,34 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 	default:
 		return fmt.Errorf("nobody can %s", s.Action)
 	}
+}
+
+// forget forgets what was asked of an earlier tenant of a claim.
+func (r *chaosRun) forget(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.backups, name)
+	delete(r.askedAgain, name)
+	delete(r.napping, name)
+}
+
+// asleepWithin is how long a tenant that is to sleep is left alone, at most, until it was seen asleep: one that isn't ready, or in which a change is
+// being rolled out, doesn't fall asleep before.
+const asleepWithin = 30 * time.Second
+
+// awaitSleep returns once a tenant that was put to sleep was seen asleep, or has had its time.
+func (r *chaosRun) awaitSleep(ctx context.Context, name string) {
+	for began := time.Now(); time.Since(began) < asleepWithin && ctx.Err() == nil; pause(ctx, time.Second) {
+		r.mu.Lock()
+		waits := r.napping[name]
+		r.mu.Unlock()
+		if !waits {
+			return
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.napping, name)
 }
 
 // create creates a claim. One that has just been deleted must be gone first.

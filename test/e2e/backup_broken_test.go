@@ -61,6 +61,78 @@ func (b *backup) killed(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	return ctx
 }
 
+// killedWhileStoring: a backup whose pod is ended when all of it is in the store, but wasn't read back yet, is made anew. What it has left is no
+// backup, and is deleted by a later one.
+func (b *backup) killedWhileStoring(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	was := b.good.Name
+	// It is read back for half a minute.
+	undo := b.store.Slow(ctx, t, max(b.good.Size/30, 1<<10))
+	b.ask(ctx, t, "killed while storing")
+	part := ""
+	eventually.True(ctx, t, backedUpWithin, "a part is in the store", func(ctx context.Context) (bool, string) {
+		files := strings.Fields(b.store.Rclone(ctx, t, "lsf", b.folder()))
+		if i := slices.IndexFunc(files, func(f string) bool { return strings.HasSuffix(f, ".part") }); i >= 0 {
+			part = files[i]
+		}
+		return part != "", fmt.Sprint(files)
+	})
+	xr, none, killed := b.live.XRName(ctx, t), int64(0), false
+	pods := host.Typed.CoreV1().Pods(crossplane)
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "virtualargocd.io/package=backup"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list.Items {
+		running := slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == "store" && s.State.Running != nil })
+		if strings.HasPrefix(p.Name, xr+"-backup-now-") && running {
+			killed = true
+			if err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &none}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !killed {
+		t.Fatal("no pod stores anything")
+	}
+	undo()
+	b.good = b.live.Await(ctx, t, backedUpWithin, "a good backup", func(s *claim.State) bool { return s.Backup.Name != was && s.True(claim.BackedUp) }).Backup
+	files := strings.Fields(b.store.Rclone(ctx, t, "lsf", b.folder()))
+	if len(files) != 3 || !slices.Contains(files, part) || !slices.Contains(files, b.good.Name+".tar") || part == b.good.Name+".tar.part" {
+		t.Errorf("after a backup that was ended when %s was stored, the folder has %v", part, files)
+	}
+	// As one that is an hour older.
+	b.store.Rclone(ctx, t, "moveto", b.folder()+"/"+part, b.folder()+"/2026-01-01T000000Z-1.tar.part")
+	b.succeeds(ctx, t, "after a part")
+	if files := strings.Fields(b.store.Rclone(ctx, t, "lsf", b.folder())); len(files) != 2 {
+		t.Errorf("what is left of an earlier backup isn't deleted: %v", files)
+	}
+	return ctx
+}
+
+// killRestoring ends a tenant's control plane while it waits for its backup, or gets it.
+func killRestoring(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	namespace, none := tenantNamespace(ctx, l), int64(0)
+	pods := host.Typed.CoreV1().Pods(namespace)
+	eventually.True(ctx, t, readyWithin, "the control plane's container restore runs", func(ctx context.Context) (bool, string) {
+		p, err := pods.Get(ctx, "vcluster-0", metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		for _, s := range p.Status.InitContainerStatuses {
+			switch {
+			case s.Name == "restore" && s.State.Terminated != nil:
+				t.Error("the control plane had got its backup before it was ended")
+				return true, ""
+			case s.Name == "restore" && s.State.Running != nil:
+				return pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &none, Preconditions: metav1.NewUIDPreconditions(string(p.UID))}) == nil, "it runs"
+			}
+		}
+		return false, "it hasn't begun"
+	})
+}
+
 // reportsAgain: a Job that finds the snapshot handed over, by one that could not report that, reports it.
 func (b *backup) reportsAgain(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)

@@ -12,7 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -54,6 +58,7 @@ func TestBackup(t *testing.T) {
 		Assess("WrongCredentialsAreTold", b.wrongCredentials).
 		Assess("PlainRemoteIsRefused", b.plainRemote).
 		Assess("KilledInTheMiddle", b.killed).
+		Assess("KilledWhileStoring", b.killedWhileStoring).
 		Assess("StoreIsGone", b.storeGone).
 		Assess("StoreHangs", b.storeHangs).
 		Assess("StoreIsFull", b.storeFull).
@@ -82,7 +87,8 @@ func (b *backup) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	}
 	b.store = store.Run(ctx, t, host, storeNamespace)
 	// No run of the schedule comes while this test runs.
-	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"enabled": true, "schedule": "0 0 29 2 *", "keep": int64(2)}, "spec", "backup"))
+	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"enabled": true, "schedule": "0 0 29 2 *", "keep": int64(2)}, "spec", "backup").
+		Set(elsewhere, "spec", "argocd", "values", "configs", "params", "application.namespaces"))
 	if full {
 		b.shore = claim.Create(ctx, t, host, newClaim("shore"))
 	}
@@ -113,12 +119,59 @@ func (b *backup) succeeds(ctx context.Context, t *testing.T, value string) {
 	}
 }
 
-// appsIn is how many Applications the customer has: fewer in make e2e, which nobody syncs.
+// appsIn is how many Applications the customer has: fewer in make e2e, which nobody syncs. One more is in another namespace.
 func appsIn() int64 {
 	if full {
-		return keptApps
+		return keptApps + 1
 	}
-	return 3
+	return 3 + 1
+}
+
+// elsewhere is another namespace with an Application of its own, which Argo CD only looks at if its settings name it.
+const elsewhere = "team-elsewhere"
+
+// elsewhereOf are the customer's Applications in the other namespace.
+func elsewhereOf(ctx context.Context, t *testing.T, l *claim.Live) dynamic.ResourceInterface {
+	t.Helper()
+	apps, err := open(ctx, t, l).Resource(applications, elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return apps
+}
+
+// ownWorkload is a Deployment of the customer's own, beside Argo CD.
+const ownWorkload = "own-workload"
+
+// createBeside creates the Deployment, which has no pods.
+func createBeside(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	labels := map[string]string{"app": ownWorkload}
+	if _, err := open(ctx, t, l).Typed.AppsV1().Deployments("argocd").Create(ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: ownWorkload},
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "own", Image: "registry.example.org/own:1"}}},
+		}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// createElsewhere creates the Application in the other namespace. It is synced to nowhere.
+func createElsewhere(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	if _, err := open(ctx, t, l).Typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: elsewhere}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := elsewhereOf(ctx, t, l).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": "apart"},
+		"spec": map[string]any{
+			"project": "default", "source": map[string]any{"repoURL": "https://git.example.org/a", "path": "."},
+			"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "default"},
+		},
+	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (b *backup) onDemand(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
@@ -127,6 +180,8 @@ func (b *backup) onDemand(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	} else {
 		createIdleApps(ctx, t, b.live, 3)
 	}
+	createElsewhere(ctx, t, b.live)
+	createBeside(ctx, t, b.live)
 	b.succeeds(ctx, t, "1")
 	if b.good.Applications != appsIn() {
 		t.Errorf("there are %d Applications, and %d in the backup", appsIn(), b.good.Applications)
@@ -230,10 +285,13 @@ func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 		volumeGone(ctx, t, b.had.volume)
 	}
 	start := time.Now()
-	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"backup": "latest"}, "spec", "restoreFrom"))
+	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"backup": "latest"}, "spec", "restoreFrom").
+		Set(elsewhere, "spec", "argocd", "values", "configs", "params", "application.namespaces"))
 	if full {
 		// The next attempt has to find out what this one has done.
 		killOne(ctx, t, b.live, "restore-")
+		// Its next pod comes ten seconds later, and the control plane waits for it.
+		killRestoring(ctx, t, b.live)
 	}
 	b.live.Await(ctx, t, readyWithin, "the backup is restored, and Argo CD doesn't act", func(s *claim.State) bool {
 		return s.Condition(claim.Restored).Reason == v1alpha1.ReasonInactive && s.IsReady()
@@ -241,6 +299,9 @@ func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 	measured.add("backup: claim to restored and inactive", time.Since(start))
 	if diff := cmp.Diff(b.apps, applicationUIDs(ctx, t, b.live)); diff != "" {
 		t.Errorf("Applications and their UIDs: -before, +restored:\n%s", diff)
+	}
+	if _, err := open(ctx, t, b.live).Typed.AppsV1().Deployments("argocd").Get(ctx, ownWorkload, metav1.GetOptions{}); err != nil {
+		t.Errorf("what the customer runs beside Argo CD doesn't come back: %v", err)
 	}
 	if is := connectionDetails(ctx, t, b.live)["password"]; is != b.password {
 		t.Error("the admin has another password")
@@ -281,6 +342,10 @@ func (b *backup) copies(ctx context.Context, t *testing.T, _ *envconf.Config) co
 		if is[name] == "" || is[name] == uid {
 			t.Errorf("Application %s of the copy has UID %q, the original %q", name, is[name], uid)
 		}
+	}
+	// Its own settings don't name the namespace, which it hasn't, either.
+	if _, err := elsewhereOf(ctx, t, b.copy).Get(ctx, "apart", metav1.GetOptions{}); err != nil {
+		t.Errorf("the Application of another namespace doesn't come back: %v", err)
 	}
 	if url := connectionDetails(ctx, t, b.copy)["url"]; !strings.Contains(url, "copied") {
 		t.Errorf("the copy is at %s", url)

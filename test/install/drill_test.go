@@ -74,11 +74,15 @@ const fakeKubectl = `#!/bin/sh
 echo "$*" >>"$DIR/did"
 case "$*" in
 *virtualargocds.m.virtualargocd.io*) exit 1 ;;
-*--all-namespaces*) echo team-a/shop ;;
+*--all-namespaces*) echo "team-a/shop "; echo 'team-a/unpaid {"reason":"unpaid"}'; echo "team-a/drill-1 " ;;
 create*) cat >>"$DIR/created" ;;
 *"virtualargocds.virtualargocd.io shop"*.status.backup.name*) echo 2026-11-28T020000Z ;;
 *"virtualargocds.virtualargocd.io shop"*.status.backup.applications*) echo 3 ;;
 *"virtualargocds.virtualargocd.io shop"*.status.plan*) echo small ;;
+*"virtualargocds.virtualargocd.io shop"*.status.backup.digest*) echo "$DIGEST" ;;
+*"virtualargocds.virtualargocd.io drill-"*'"SpecAccepted")].status'*) echo "$ACCEPTED" ;;
+*"virtualargocds.virtualargocd.io drill-"*'"SpecAccepted")].message'*) echo "the platform has suspended claim shop" ;;
+*"virtualargocds.virtualargocd.io drill-"*.status.restore.digest*) echo abc ;;
 *"virtualargocds.virtualargocd.io drill-"*'"Restored")].reason'*) echo "$REASON" ;;
 *"virtualargocds.virtualargocd.io drill-"*.status.restore.applications*) echo "$CAME_BACK" ;;
 *"virtualargocds.virtualargocd.io drill-"*) echo "why" ;;
@@ -90,14 +94,20 @@ func TestDrill(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args             []string
 		reason, cameBack string
+		// digest is that of the backup, and accepted the status of the copy's SpecAccepted.
+		digest, accepted string
 		says             string
 		fails            bool
 	}{
-		"Good":   {[]string{"team-a/shop"}, "Inactive", "3", "Backup 2026-11-28T020000Z of team-a/shop comes back: 3 Applications", false},
-		"Any":    {nil, "Inactive", "3", "of team-a/shop comes back", false},
-		"Fewer":  {[]string{"team-a/shop"}, "Inactive", "2", "FAILED: backup 2026-11-28T020000Z of team-a/shop had 3 Applications, and 2 came back", true},
-		"None":   {[]string{"team-a/shop"}, "Inactive", "", "had 3 Applications, and 0 came back", true},
-		"Broken": {[]string{"team-a/shop"}, "RestoreFailed", "", "FAILED: backup 2026-11-28T020000Z of team-a/shop can't be restored", true},
+		"Good":    {[]string{"team-a/shop"}, "Inactive", "3", "abc", "True", "Backup 2026-11-28T020000Z of team-a/shop comes back: 3 Applications", false},
+		"Earlier": {[]string{"team-a/shop"}, "Inactive", "3", "", "", "Backup 2026-11-28T020000Z of team-a/shop comes back: 3 Applications", false},
+		// Neither one that is suspended, nor what a drill has left.
+		"Any":     {nil, "Inactive", "3", "abc", "True", "of team-a/shop comes back", false},
+		"Fewer":   {[]string{"team-a/shop"}, "Inactive", "2", "abc", "True", "FAILED: backup 2026-11-28T020000Z of team-a/shop had 3 Applications, and 2 came back", true},
+		"None":    {[]string{"team-a/shop"}, "Inactive", "", "abc", "True", "had 3 Applications, and 0 came back", true},
+		"Others":  {[]string{"team-a/shop"}, "Inactive", "3", "def", "True", "FAILED: backup 2026-11-28T020000Z of team-a/shop comes back with other Applications", true},
+		"Broken":  {[]string{"team-a/shop"}, "RestoreFailed", "", "abc", "True", "FAILED: backup 2026-11-28T020000Z of team-a/shop can't be restored", true},
+		"Refused": {[]string{"team-a/shop"}, "", "", "abc", "False", "NOT TRIED: a copy of team-a/shop is refused: the platform has suspended claim shop", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -107,7 +117,7 @@ func TestDrill(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "sh", append([]string{drill}, tc.args...)...)
-			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DIR=" + dir, "REASON=" + tc.reason, "CAME_BACK=" + tc.cameBack}
+			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DIR=" + dir, "REASON=" + tc.reason, "CAME_BACK=" + tc.cameBack, "DIGEST=" + tc.digest, "ACCEPTED=" + tc.accepted}
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != tc.fails || !strings.Contains(string(out), tc.says) {
 				t.Errorf("want %q, and that it fails %t, got %v: %s", tc.says, tc.fails, err, out)

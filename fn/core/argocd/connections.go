@@ -119,7 +119,8 @@ func joined(messages ...string) string {
 // withAgent returns a cluster that is reached by an agent, as the agent is. What is wrong with its Secret counts more.
 func withAgent(c tenant.Connection, before *v1alpha1.AgentStatus, is proxy.Agent) tenant.Connection {
 	c.AgentStatus = agentOf(before, is)
-	usable, state, message := c.State != v1alpha1.StateSecretMissing && c.State != v1alpha1.StateSecretInvalid, c.State, ""
+	usable := !slices.Contains([]v1alpha1.ConnectionState{v1alpha1.StateSecretMissing, v1alpha1.StateSecretInvalid, v1alpha1.StateInactive}, c.State)
+	state, message := c.State, ""
 	switch since := c.AgentStatus.Since; {
 	case c.AgentStatus.State == v1alpha1.AgentWaiting:
 		// Crossplane gives each tenant a connection Secret, and the claim's own name of one stays in the claim.
@@ -186,7 +187,7 @@ func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what s
 // unusable returns the condition of connections of which one fails, or has a Secret that can't be used, or that wait for Argo CD. It
 // reports false for others.
 func unusable(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) (no condition.Condition, broken bool) {
-	reason, messages := "", []string{}
+	reason, messages, inactive := "", []string{}, false
 	for _, c := range all {
 		switch c.State {
 		case v1alpha1.StateConfigured, v1alpha1.StateConnected:
@@ -195,6 +196,8 @@ func unusable(t tenant.Tenant, is condition.Of, all []tenant.Connection, what st
 			reason = cmp.Or(reason, v1alpha1.ReasonConnectionFailed)
 		case v1alpha1.StateAgentLost, v1alpha1.StateWaitingForAgent:
 			reason = cmp.Or(reason, string(c.State))
+		case v1alpha1.StateInactive:
+			inactive = true
 		case v1alpha1.StateSecretMissing, v1alpha1.StateSecretInvalid:
 			// This is what somebody has to mend first.
 			if reason != v1alpha1.ReasonSecretMissing && reason != v1alpha1.ReasonSecretInvalid {
@@ -206,6 +209,8 @@ func unusable(t tenant.Tenant, is condition.Of, all []tenant.Connection, what st
 	switch {
 	case reason != "":
 		return is.No(reason, few.Texts(messages), ""), true
+	case inactive:
+		return is.NotYet(v1alpha1.ReasonInactive, few.Texts(messages)), true
 	case !Runs(t):
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", ""), true
 	}

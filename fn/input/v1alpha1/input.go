@@ -111,6 +111,12 @@ type Backup struct {
 	// +kubebuilder:validation:MaxLength=16
 	MaxSize string `json:"maxSize,omitempty"`
 
+	// Number of backups up to which claims may set keep, where the plan doesn't keep more. Claims
+	// that were accepted with more keep as many as it says now. Default: 60.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=366
+	MaxKeep int64 `json:"maxKeep,omitempty"`
+
 	// Image with argocd and a shell. Defaults: registry quay.io, repository argoproj/argocd,
 	// tag the version that the tenant runs.
 	// +optional

@@ -31,6 +31,10 @@ func has(t tenant.Tenant) bool { return t.Backup.On }
 func resolve(of part.Candidate) error {
 	is := of.Plan.Spec.Backup
 	found := []error{check(of.Plan.At("backup"), is), check(mistakes.Field{Owner: mistakes.Claim, Path: "spec.backup"}, of.Spec.Backup)}
+	mostKept, err := mostKept(of)
+	if found = append(found, err); found[0] == nil && found[1] == nil {
+		found = append(found, checkKeep(of, mostKept))
+	}
 	if err := mistakes.Join(found...); err != nil {
 		return err
 	}
@@ -46,7 +50,7 @@ func resolve(of part.Candidate) error {
 	}
 	d := of.Decision
 	d.Backup = tenant.Backup{
-		On: on, Schedule: cmp.Or(s.Schedule, nightly(d.Names.Tenant)), TimeZone: cmp.Or(s.TimeZone, "Etc/UTC"), Keep: cmp.Or(s.Keep, keep),
+		On: on, Schedule: cmp.Or(s.Schedule, nightly(d.Names.Tenant)), TimeZone: cmp.Or(s.TimeZone, "Etc/UTC"), Keep: min(cmp.Or(s.Keep, keep), mostKept),
 		Now: of.BackupNow, Secret: cmp.Or(in.SecretName, "virtual-argocd-backup"), MaxSize: size,
 		ArgoCD:  tenant.ImageOf(of.Input, in.ArgoCD, inputv1alpha1.Image{Registry: "quay.io", Repository: "argoproj/argocd"}),
 		Kubectl: tenant.KubectlImage(of.Input),
@@ -64,6 +68,28 @@ func resolve(of part.Candidate) error {
 
 // keep is how many backups are kept by default. maxKeep is the most in the schema of the claim, which a platform may replace.
 const keep, maxKeep = 14, 366
+
+// maxOfClaims is how many backups claims may have kept, where the input doesn't say it.
+const maxOfClaims = 60
+
+// mostKept returns how many backups of a tenant are kept at most.
+func mostKept(of part.Candidate) (int64, error) {
+	most := of.Input.Backup.MaxKeep
+	if most < 0 || most > maxKeep {
+		return 0, mistakes.Field{Owner: mistakes.Input, Path: "input.backup.maxKeep"}.Errorf("%d is not possible: write 1 to %d, or leave it out for %d", most, maxKeep, maxOfClaims)
+	}
+	most = cmp.Or(most, maxOfClaims)
+	return max(most, cmp.Or(ptr.Deref(of.Plan.Spec.Backup, v1alpha1.BackupSpec{}).Keep, min(keep, most))), nil
+}
+
+// checkKeep refuses to keep more backups than the platform lets claims keep. Those of a claim that was accepted with more before are fewer now.
+func checkKeep(of part.Candidate, most int64) error {
+	is, was := ptr.Deref(of.Spec.Backup, v1alpha1.BackupSpec{}).Keep, ptr.Deref(of.WasAsked().Backup, v1alpha1.BackupSpec{}).Keep
+	if most == 0 || is <= most || is == was {
+		return nil
+	}
+	return mistakes.Field{Owner: mistakes.Claim, Path: "spec.backup.keep"}.Errorf("%d is more than this platform keeps of a claim: write %d at most", is, most)
+}
 
 // check returns the mistakes of a plan's or a claim's settings.
 func check(field mistakes.Field, s *v1alpha1.BackupSpec) error {

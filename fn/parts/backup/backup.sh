@@ -11,12 +11,13 @@ snapshot)
   ;;
 
 export)
-  # What Argo CD runs as is left out, with Helm's record of it: it is installed anew, so that nothing of a backup acts before the platform lets it.
+  # What Argo CD and components beside it run as is left out, with Helm's records of them: they are installed anew, so that nothing of a backup acts
+  # before the platform lets it. The pods are left out of whatever else is in its namespace, too: their controllers make them anew.
   # So is from which addresses Services get theirs: it may be another host that all of this comes back on. Kubernetes makes these objects anew.
   # GNU tar, which the image of Argo CD has, keeps the names, which are keys of the virtual API's store.
   gunzip -c all.tar.gz >snapshot.tar 2>/tmp/err && rm all.tar.gz || fail "reading vcluster's snapshot" "$(why)"
   tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
-  if grep -E '^/registry/(pods|replicasets|deployments|statefulsets|daemonsets|jobs|controllerrevisions)/argocd/|^/registry/secrets/argocd/sh[.]helm[.]release[.]|^/registry/(servicecidrs|ipaddresses)/|^/registry/ranges/serviceips$' keys >drop; then
+  if grep -E '^/registry/pods/argocd/|^/registry/(replicasets|deployments|statefulsets|daemonsets|jobs|controllerrevisions)/argocd/('"$OWN"')(-[^/]*)?$|^/registry/secrets/argocd/sh[.]helm[.]release[.]v1[.]('"$OWN"')[.]v[0-9]+$|^/registry/(servicecidrs|ipaddresses)/|^/registry/ranges/serviceips$' keys >drop; then
     tar --delete -P -f snapshot.tar -T drop 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   fi
   tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
@@ -25,6 +26,7 @@ export)
   gzip snapshot.tar 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   within 180 argocd admin export --namespace "$NAMESPACE" --out argocd.yaml >/tmp/err 2>&1 || fail "exporting Argo CD's objects" "$(why)"
   count '^kind: Application$' argocd.yaml >applications
+  digest argocd.yaml >digest
   ;;
 
 store)
@@ -80,6 +82,6 @@ report)
     tell_failure
   fi
   at=$(echo "$name" | sed 's/\(T..\)\(..\)\(..\)Z.*/\1:\2:\3Z/')
-  tell "\"name\":\"$name\",\"succeededAt\":\"$at\",\"size\":\"$(given size 0-9)\",\"objects\":\"$(given objects 0-9)\",\"applications\":\"$(given applications 0-9)\",\"failedAt\":\"\",\"message\":\"\""
+  tell "\"name\":\"$name\",\"succeededAt\":\"$at\",\"size\":\"$(given size 0-9)\",\"objects\":\"$(given objects 0-9)\",\"applications\":\"$(given applications 0-9)\",\"digest\":\"$(given digest 0-9a-f)\",\"failedAt\":\"\",\"message\":\"\""
   ;;
 esac

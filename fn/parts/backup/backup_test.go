@@ -1,6 +1,7 @@
 package backup_test
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -73,6 +74,26 @@ func TestBackedUp(t *testing.T) {
 	}
 }
 
+// TestOverdueIsSeenInTime: Crossplane asks again when two runs are overdue, however long it would otherwise leave the tenant alone.
+func TestOverdueIsSeenInTime(t *testing.T) {
+	// The second run since the schedule began was due at 2 o'clock, and may take until 20 past.
+	now := time.Date(2026, 1, 2, 2, 15, 0, 0, time.UTC)
+	e := crossplanetest.New(t, `{"backup":{"enabled":true,"schedule":"0 2 * * *"}}`, withStore)
+	e.Now = func() time.Time { return now }
+	e.Install()
+	e.Observed(tenant.BackupCronJob).Fields["metadata"].GetStructValue().Fields["creationTimestamp"] = structpb.NewStringValue("2026-01-01T01:00:00Z")
+	for _, want := range []time.Duration{5*time.Minute + time.Second, crossplanetest.TTLAtRest} {
+		e.Reconcile()
+		if got := e.Reconcile().GetMeta().GetTtl().AsDuration(); got != want {
+			t.Errorf("at %s, Crossplane asks again after %s, want %s", now, got, want)
+		}
+		if c := e.Condition(v1alpha1.ConditionBackedUp); (c.GetReason() == v1alpha1.ReasonNoBackup) != (want == crossplanetest.TTLAtRest) {
+			t.Errorf("at %s: %v", now, c)
+		}
+		now = now.Add(want)
+	}
+}
+
 // TestSettings: a claim's settings go over its plan's, and take effect in the CronJob.
 func TestSettings(t *testing.T) {
 	type settings struct {
@@ -98,11 +119,7 @@ func TestSettings(t *testing.T) {
 			if e.Has(tenant.BackupCronJob) {
 				spec := crossplanetest.Field(e.Observed(tenant.BackupCronJob), "spec").GetFields()
 				got.schedule, got.zone = spec["schedule"].GetStringValue(), spec["timeZone"].GetStringValue()
-				for _, v := range container(e, "store")["env"].([]any) {
-					if v := v.(map[string]any); v["name"] == "KEEP" {
-						got.keep = v["value"].(string)
-					}
-				}
+				got.keep = keeps(e)
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(settings{})); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
@@ -176,6 +193,21 @@ func TestWhoHasWhat(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", name, diff)
 		}
 	}
+}
+
+// TestComponentsBesideArgoCD: those in its namespace are left out of a snapshot as it is, and others aren't.
+func TestComponentsBesideArgoCD(t *testing.T) {
+	const component = `{"name":"%s","namespace":"%s","chart":{"repository":"https://charts.example.org","name":"%s","version":"1.2.3"},"workloads":[{"kind":"Deployment","name":"%s"}]}`
+	input := strings.TrimSuffix(withStore, "}") + `,"components":[` + fmt.Sprintf(component, "updater", "argocd", "image-updater", "image-updater") + "," + fmt.Sprintf(component, "workflows", "argo", "argo-workflows", "workflows") + `]}`
+	e := crossplanetest.New(t, `{"backup":{"enabled":true},"components":[{"name":"updater"},{"name":"workflows"}]}`, input).Install()
+	for _, v := range container(e, "export")["env"].([]any) {
+		if v := v.(map[string]any); v["name"] == "OWN" && v["value"] != "argocd|image-updater|updater" {
+			t.Errorf("it leaves out %v", v["value"])
+		} else if v["name"] == "OWN" {
+			return
+		}
+	}
+	t.Error("it leaves out nothing")
 }
 
 func sorted(names []string) string {
@@ -255,6 +287,57 @@ func TestRefusedBackup(t *testing.T) {
 			crossplanetest.New(t, `{"backup":`+tc.spec+`}`, withStore).CheckRefused(tc.want...)
 		})
 	}
+}
+
+// TestKeepsAsManyAsThePlatformAllows: a claim may keep more backups than its plan, up to what the input says, and goes on with those that it may keep
+// if that is lowered.
+func TestKeepsAsManyAsThePlatformAllows(t *testing.T) {
+	input := func(most string) string {
+		return strings.Replace(withStore, `"remote"`, `"maxKeep":`+most+`,"remote"`, 1)
+	}
+	for name, tc := range map[string]struct {
+		input, plan, claim string
+		keep, refused      string
+	}{
+		"Default":       {withStore, `{}`, `{"enabled":true,"keep":60}`, "60", ""},
+		"AboveDefault":  {withStore, `{}`, `{"enabled":true,"keep":61}`, "", "spec.backup.keep: 61 is more than this platform keeps of a claim: write 60 at most"},
+		"Above":         {input("5"), `{}`, `{"enabled":true,"keep":6}`, "", "write 5 at most"},
+		"OfNobody":      {input("5"), `{}`, `{"enabled":true}`, "5", ""},
+		"PlanHasMore":   {input("5"), `{"keep":100}`, `{"enabled":true}`, "100", ""},
+		"AsPlan":        {input("5"), `{"keep":100}`, `{"enabled":true,"keep":100}`, "100", ""},
+		"AbovePlan":     {input("5"), `{"keep":100}`, `{"enabled":true,"keep":101}`, "", "write 100 at most"},
+		"InputNonsense": {input("367"), `{}`, `{"enabled":true}`, "", "input.backup.maxKeep: 367 is not possible: write 1 to 366"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"plan":"p","backup":`+tc.claim+`}`, tc.input)
+			e.AddPlan("p", `{"backup":`+tc.plan+`}`)
+			if tc.refused != "" {
+				e.CheckRefused(tc.refused)
+				return
+			}
+			if got := keeps(e.Install()); got != tc.keep {
+				t.Errorf("want %s kept, got %s", tc.keep, got)
+			}
+		})
+	}
+	e := crossplanetest.New(t, `{"backup":{"enabled":true,"keep":50}}`, withStore).Install()
+	e.Request.Input = resource.MustStructJSON(input("5"))
+	e.Reconcile()
+	e.RunProviders()
+	e.Reconcile()
+	if got, refusal := keeps(e), crossplanetest.Refusal(e.Response); got != "5" || refusal != "" {
+		t.Errorf("after the platform allows 5, %s are kept: %s", got, refusal)
+	}
+}
+
+// keeps is how many backups a tenant keeps.
+func keeps(e *crossplanetest.Engine) string {
+	for _, v := range container(e, "store")["env"].([]any) {
+		if v := v.(map[string]any); v["name"] == "KEEP" {
+			return v["value"].(string)
+		}
+	}
+	return ""
 }
 
 // TestNoStore: a claim that is to be backed up says so if the platform has no place for that.

@@ -6,7 +6,7 @@ cd /work || exit 1
 
 # Says in one line why a step has failed, and ends it well, so that the last container runs. What is of no use any more makes room for that.
 fail() {
-  rm -rf all.tar.gz snapshot.tar snapshot.tar.gz argocd.yaml backup.tar import.yaml keys drop tenant
+  rm -rf all.tar.gz snapshot.tar snapshot.tar.gz argocd.yaml backup.tar import.yaml back.yaml keys drop tenant
   printf '%s: %s' "$1" "$2" | tr '\n\t"\\' '   /' | tr -cd ' -~' | cut -c 1-500 >/work/failed
   exit 0
 }
@@ -22,6 +22,23 @@ given() { ! regular "$1" || head -c 500 "$1" | tr -cd "$2"; }
 
 # Counts lines. grep ends with 1 where there are none, which is no failure.
 count() { grep -c "$@" || [ $? = 1 ]; }
+
+# Prints a digest of what a copy has of an export: of names and specs, without what changes by itself, and without credentials.
+digest() {
+  awk '
+    function flush() {
+      if (kind ~ /^(Application|ApplicationSet|AppProject)$/ || kind == "Secret" && repository) print kind, namespace, name, body
+      kind = namespace = name = body = section = ""; repository = 0
+    }
+    /^---$/ { flush(); next }
+    /^[^ ]/ { section = $1 }
+    section == "kind:" { kind = $2 }
+    section == "metadata:" && /^  name: / { name = $2 }
+    section == "metadata:" && /^  namespace: / { namespace = $2 }
+    section == "metadata:" && /^    argocd.argoproj.io\/secret-type: repo/ { repository = 1 }
+    section == "spec:" || section == "data:" { body = body "|" (section == "spec:" || /^  (name|project|type|url): / ? $0 : $1) }
+    END { flush() }' "$1" | sort | sha256sum | cut -c 1-64
+}
 
 # Runs a program for some seconds at most, so that what hangs is told of before the Job ends.
 within() {

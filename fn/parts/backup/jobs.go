@@ -3,7 +3,9 @@ package backup
 import (
 	"cmp"
 	_ "embed"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -131,10 +133,27 @@ const exportStep = "export"
 func backupJob(t tenant.Tenant) batchv1.JobSpec {
 	return jobOf(t, backupScript, []job.Step{
 		{Name: "snapshot", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace}, Mounts: []string{"token"}},
-		{Name: exportStep, Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}},
+		{Name: exportStep, Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace, "OWN", own(t)}, Mounts: []string{"kubeconfig"}},
 		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "SINCE", t.Backup.Since, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), PodIn: "POD", Mounts: []string{"tenant", "store"}},
 		{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Backup}, Mounts: []string{"token"}},
 	})
+}
+
+// own returns what the names of Argo CD's workloads and Helm release, and those of components in its namespace, are or begin with before a dash, as
+// alternatives of a regular expression.
+func own(t tenant.Tenant) string {
+	names := []string{tenant.HelmArgoCD}
+	for _, c := range t.Components {
+		if c.Namespace != tenant.ArgoCDNamespace {
+			continue
+		}
+		names = append(names, c.Name)
+		for _, w := range c.Workloads {
+			names = append(names, w.Name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), "|")
 }
 
 // store returns the environment of a step that talks to the store.

@@ -165,7 +165,11 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "OWNER", t.Restore.Owner, "BACKUP", name), Mounts: []string{"store"}}
 	check := job.Step{Name: "check", Image: t.Backup.Kubectl, Env: []string{"OWNER", t.Restore.Owner, "MODE", mode, "ACTIVE", active}}
 	report := job.Step{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "MODE", mode, "ACTIVE", active}, Mounts: []string{"token"}}
-	steps := []job.Step{fetch, check, {Name: "import", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}}, report}
+	virtual := []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}
+	steps := []job.Step{
+		fetch, check, {Name: "namespaces", Image: t.Backup.Kubectl, Env: virtual, Mounts: []string{"kubeconfig"}},
+		{Name: "import", Image: argocdImage(t), Env: virtual, Mounts: []string{"kubeconfig"}}, report,
+	}
 	if t.Restore.Snapshot {
 		steps = []job.Step{fetch, check, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}
 	}
@@ -206,7 +210,7 @@ func reportRestore(t tenant.Tenant, out *v1alpha1.Status) {
 		return
 	}
 	s := t.Restore.Seen
-	out.Restore = &v1alpha1.RestoreStatus{Name: s.Name, RestoredAt: s.At, Objects: s.Objects, Applications: s.Applications, Message: s.Message}
+	out.Restore = &v1alpha1.RestoreStatus{Name: s.Name, RestoredAt: s.At, Objects: s.Objects, Applications: s.Applications, Digest: s.Digest, Message: s.Message}
 	if _, err := time.Parse(time.RFC3339, s.At); err != nil {
 		out.Restore.RestoredAt = ""
 	}

@@ -45,18 +45,25 @@ check)
     ;;
   Objects | Clusters)
     # A copy has settings, accounts and hostnames of its own, and no credentials of clusters before it is activated. What else it has got until
-    # then stays as it is.
+    # then stays as it is. Beside that, it writes how many objects there are, and which namespaces Applications and ApplicationSets are in.
+    rm -rf want namespaces && : >namespaces
     part argocd.yaml | awk -v active="$ACTIVE" -v mode="$MODE" '
       function flush() {
         own = doc ~ /\n  name: argocd-(cm|rbac-cm|secret|notifications-cm|notifications-secret|cmd-params-cm)\n/ && doc ~ /\nkind: (ConfigMap|Secret)\n/
         cluster = doc ~ /\nkind: Secret\n/ && doc ~ /argocd.argoproj.io\/secret-type: cluster\n/
-        if (doc != "\n" && !own && (cluster ? active == "true" : mode == "Objects")) printf "%s---\n", substr(doc, 2)
-        doc = "\n"
+        if (doc != "\n" && !own && (cluster ? active == "true" : mode == "Objects")) {
+          printf "%s---\n", substr(doc, 2)
+          want++
+          if (namespace != "" && doc ~ /\nkind: Application(Set)?\n/) print namespace >"namespaces"
+        }
+        doc = "\n"; section = namespace = ""
       }
       BEGIN { doc = "\n" }
       /^---$/ { flush(); next }
+      /^[^ ]/ { section = $1 }
+      section == "metadata:" && /^  namespace: / { namespace = $2; gsub(/["\047]/, "", namespace) }
       { doc = doc $0 "\n" }
-      END { flush() }' >import.yaml 2>/tmp/err || fail "reading $name" "$(why)"
+      END { flush(); print want + 0 >"want" }' >import.yaml 2>/tmp/err || fail "reading $name" "$(why)"
     rm backup.tar
     ;;
   esac
@@ -97,12 +104,30 @@ deliver)
     sh -c "cat >/data/restore.part && [ \"\$(wc -c </data/restore.part)\" -eq $size ] && mv /data/restore.part /data/restore.tar.gz" 2>/tmp/err || fail "handing the snapshot to the virtual cluster" "$(why)"
   ;;
 
+namespaces)
+  # Argo CD leaves out what is in a namespace that isn't there. What can't be the name of one was never one's.
+  regular namespaces || fail "making the namespaces of Applications" "which ones isn't known"
+  sort -u namespaces 2>/tmp/err | grep -x -E '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?' >/tmp/names
+  [ "$(wc -l </tmp/names)" -le 1000 ] || fail "making the namespaces of Applications" "they are in more than 1000"
+  sed 's/.*/{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"&"}}/' /tmp/names >/tmp/namespaces.json
+  [ -s /tmp/names ] || exit 0
+  within 300 kubectl apply --server-side --validate=false -f /tmp/namespaces.json >/dev/null 2>/tmp/err || fail "making the namespaces of Applications" "$(why)"
+  ;;
+
 import)
   rm -rf objects applications
-  within 300 argocd admin import import.yaml --verbose --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
+  # Those of other namespaces come back, too, whichever of them the settings of the new Argo CD name: the backup has only what the old one's did.
+  within 300 argocd admin import import.yaml --verbose --namespace "$NAMESPACE" --application-namespaces '*' --applicationset-namespaces '*' >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
   # What an attempt before has imported is unchanged, which it says because of --verbose.
   count -E ' (created|updated|unchanged)' /tmp/err >objects
   count -E '^argoproj[.]io/Application .* (created|updated|unchanged)' /tmp/err >applications
+  # Of what the API server refuses, argocd only warns.
+  want=$(given want 0-9) got=$(given objects 0-9)
+  [ "$got" = "$want" ] || fail "importing Argo CD's objects" "$got of ${want:-unknown many} came back $(grep -i 'level"*[:=]"*warn' /tmp/err | head -n 1)"
+  # It has room for one of the two.
+  rm -rf import.yaml digest back.yaml
+  within 180 argocd admin export --namespace "$NAMESPACE" --application-namespaces '*' --applicationset-namespaces '*' --out back.yaml >/tmp/err 2>&1 || fail "reading Argo CD's objects back" "$(why)"
+  digest back.yaml >digest
   ;;
 
 report)
@@ -112,7 +137,7 @@ report)
   fi
   counts=
   # The others were counted when they were imported.
-  [ "$MODE" = Clusters ] || counts="\"objects\":\"$objects\",\"applications\":\"$(given applications 0-9)\","
+  [ "$MODE" = Clusters ] || counts="\"objects\":\"$objects\",\"applications\":\"$(given applications 0-9)\",\"digest\":\"$(given digest 0-9a-f)\","
   tell "\"name\":\"$name\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"since\":\"$(given since 0-9TZ:-)\",$counts\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\""
   ;;
 esac

@@ -103,7 +103,7 @@ func TestWithoutEnd(t *testing.T) {
 		t.Errorf("in memory there is still %v, %v", left, err)
 	}
 	for _, step := range []string{"export", "store", "report"} {
-		runStep(t, dir, "backup.sh", step)
+		runStep(t, dir, "backup.sh", step, "OWN=argocd")
 	}
 	did, err := os.ReadFile(filepath.Join(dir, "did"))
 	if err != nil || !strings.Contains(string(did), "taking vcluster's snapshot: the backup is larger than 1Mi, which is input.backup.maxSize") {
@@ -144,13 +144,19 @@ func TestReportsSomething(t *testing.T) {
 	}
 }
 
-// TestWhatASnapshotLeavesOut: Argo CD itself, which is installed anew, and what Services get addresses from, which another host has others of.
+// TestWhatASnapshotLeavesOut: Argo CD itself and components beside it, which are installed anew, and what Services get addresses from, which another
+// host has others of. What else a customer runs in the same namespace is in it, but for pods.
 func TestWhatASnapshotLeavesOut(t *testing.T) {
 	kept := []string{
 		"/registry/argoproj.io/applications/argocd/shop", "/registry/configmaps/argocd/argocd-cm", "/registry/deployments/default/web", "/registry/secrets/argocd/git",
 		"/registry/secrets/team/sh.helm.release.v1.web.v1", "/registry/services/specs/argocd/argocd-server",
+		"/registry/deployments/argocd/web", "/registry/replicasets/argocd/web-5d8", "/registry/jobs/argocd/myargocd-x", "/registry/statefulsets/argocd/argocdx",
+		"/registry/secrets/argocd/sh.helm.release.v1.web.v12", "/registry/pods/team/argocd-server-1", "/registry/deployments/team/argocd-server",
 	}
 	keys := append(slices.Clone(kept), "/registry/deployments/argocd/argocd-server", "/registry/secrets/argocd/sh.helm.release.v1.argocd.v1",
+		"/registry/replicasets/argocd/argocd-server-5d8", "/registry/statefulsets/argocd/argocd-application-controller", "/registry/jobs/argocd/argocd-redis-secret-init",
+		"/registry/controllerrevisions/argocd/argocd-application-controller-7", "/registry/pods/argocd/argocd-server-5d8-x", "/registry/pods/argocd/web-5d8-x",
+		"/registry/deployments/argocd/image-updater-argocd-image-updater", "/registry/secrets/argocd/sh.helm.release.v1.image-updater.v10",
 		"/registry/servicecidrs/kubernetes", "/registry/ipaddresses/10.96.0.10", "/registry/ranges/serviceips")
 	all := &bytes.Buffer{}
 	zipped := gzip.NewWriter(all)
@@ -164,7 +170,7 @@ func TestWhatASnapshotLeavesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := inDir(t, map[string]string{"all.tar.gz": all.String(), "argocd": "#!/bin/sh\n", "argocd.yaml": "kind: Secret\n"})
-	runStep(t, dir, "backup.sh", "export")
+	runStep(t, dir, "backup.sh", "export", "OWN=argocd|image-updater")
 	if n, err := os.ReadFile(filepath.Join(dir, "objects")); err != nil || strings.TrimSpace(string(n)) != strconv.Itoa(len(kept)) {
 		t.Errorf("want %d objects counted, got %s, %v", len(kept), n, err)
 	}
@@ -220,6 +226,24 @@ metadata:
 apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata:
+  annotations:
+    note: |
+      namespace: nowhere
+  name: cart
+  namespace: team-b
+spec:
+  project: default
+---
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata:
+  name: all
+  namespace: "123"
+spec: {}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
   name: shop
 spec:
   source:
@@ -249,13 +273,15 @@ func TestWhatACopyGets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mode, active string
 		want         []string
+		// namespaces are those that are made.
+		namespaces string
 	}{
-		"Inactive":       {"Objects", "false", []string{"git", "team", "shop"}},
-		"ActiveAtOnce":   {"Objects", "true", []string{"production", "git", "team", "shop"}},
-		"ActivatedLater": {"Clusters", "true", []string{"production"}},
+		"Inactive":       {"Objects", "false", []string{"git", "team", "cart", "all", "shop"}, "123 team-b"},
+		"ActiveAtOnce":   {"Objects", "true", []string{"production", "git", "team", "cart", "all", "shop"}, "123 team-b"},
+		"ActivatedLater": {"Clusters", "true", []string{"production"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := inDir(t, map[string]string{"rclone": fakeRclone})
+			dir := inDir(t, map[string]string{"rclone": fakeRclone, "kubectl": applyKubectl})
 			if err := os.Mkdir(filepath.Join(dir, "stored"), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -282,12 +308,115 @@ func TestWhatACopyGets(t *testing.T) {
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
+			if n := read(t, dir, "want"); n != strconv.Itoa(len(tc.want))+"\n" {
+				t.Errorf("%d objects are to come back, it says %q", len(tc.want), n)
+			}
+			runStep(t, dir, "restore.sh", "namespaces")
+			if made := strings.Fields(read(t, dir, "made")); strings.Join(made, " ") != tc.namespaces {
+				t.Errorf("want the namespaces %s, it makes %v: %s", tc.namespaces, made, read(t, dir, "failed"))
+			}
 		})
+	}
+}
+
+// applyKubectl notes which namespaces it makes.
+const applyKubectl = `#!/bin/sh
+case "$*" in
+"apply --server-side "*) for last; do :; done; sed -n 's/^{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"\([^"]*\)"}}$/\1/p' "$last" >made ;;
+esac
+`
+
+// TestNamespacesOfApplications: what can't be the name of a namespace isn't made one, nor are very many, and nothing is read through a link.
+func TestNamespacesOfApplications(t *testing.T) {
+	many := ""
+	for i := range 1001 {
+		many += "team-" + strconv.Itoa(i) + "\n"
+	}
+	for name, tc := range map[string]struct{ namespaces, made, fails string }{
+		"Twice":    {"team-b\nteam-a\nteam-b\n", "team-a\nteam-b\n", ""},
+		"None":     {"", "", ""},
+		"Nonsense": {"-a\nA\na\"},{\"kind\":\"Secret\nteam-a\n" + strings.Repeat("x", 64) + "\n", "team-a\n", ""},
+		"TooMany":  {many, "", "they are in more than 1000"},
+	} {
+		dir := inDir(t, map[string]string{"kubectl": applyKubectl, "namespaces": tc.namespaces})
+		runStep(t, dir, "restore.sh", "namespaces")
+		if made, failed := read(t, dir, "made"), read(t, dir, "failed"); made != tc.made || !strings.Contains(failed, tc.fails) || (failed == "") != (tc.fails == "") {
+			t.Errorf("%s: it makes %q: %s", name, made, failed)
+		}
+	}
+	dir := inDir(t, map[string]string{"kubectl": applyKubectl, "elsewhere": "team-a\n"})
+	if err := os.Symlink("elsewhere", filepath.Join(dir, "namespaces")); err != nil {
+		t.Fatal(err)
+	}
+	runStep(t, dir, "restore.sh", "namespaces")
+	if made, failed := read(t, dir, "made"), read(t, dir, "failed"); made != "" || failed == "" {
+		t.Errorf("through a link, it makes %q: %s", made, failed)
+	}
+}
+
+// TestNotAllComesBack: of an import that has left something out, of which argocd only warns, the reason is reported.
+func TestNotAllComesBack(t *testing.T) {
+	dir := inDir(t, map[string]string{
+		"kubectl": fakeKubectl, "import.yaml": "", "want": "5\n", "name": "2026-11-28T020000Z",
+		"argocd": fakeArgoCD + `echo '{"level":"warning","msg":"argoproj.io/Application cart: namespaces \"team-b\" not found","time":"2026-11-28T02:00:00Z"}'` + "\n",
+	})
+	runStep(t, dir, "restore.sh", "import")
+	runStep(t, dir, "restore.sh", "report", "MODE=Objects")
+	if did := read(t, dir, "did"); !strings.Contains(did, "importing Argo CD's objects: 4 of 5 came back") || !strings.Contains(did, "namespaces / team-b/  not found") {
+		t.Errorf("it reports %s", did)
+	}
+}
+
+// TestDigest: what a copy has is compared by names and specs, whatever changes by itself, and nothing follows from credentials.
+func TestDigest(t *testing.T) {
+	of := func(export string) string {
+		t.Helper()
+		dir := inDir(t, map[string]string{"all.tar.gz": zipped(t, "/registry/configmaps/default/a"), "argocd": "#!/bin/sh\ncp exported argocd.yaml\n", "exported": export})
+		runStep(t, dir, "backup.sh", "export", "OWN=argocd")
+		digest := read(t, dir, "digest")
+		if !regexp.MustCompile(`^[0-9a-f]{64}\n$`).MatchString(digest) {
+			t.Fatalf("the digest is %q: %s", digest, read(t, dir, "failed"))
+		}
+		return digest
+	}
+	// One document is moved to the end.
+	docs := strings.SplitAfter(exported, "---\n")
+	moved := strings.Join(append(slices.Clone(docs[4:]), docs[:4]...), "")
+	is := of(exported)
+	for name, tc := range map[string]struct {
+		export string
+		same   bool
+	}{
+		"Order":       {moved, true},
+		"Status":      {strings.Replace(exported, "kind: AppProject\n", "kind: AppProject\nstatus:\n  name: x\n", 1), true},
+		"Settings":    {strings.Replace(exported, "https://original.example.org", "https://copy.example.org", 1), true},
+		"Credentials": {strings.Replace(exported, "data:\n  url: aHR0cHM6Ly9naXQ", "data:\n  password: YQ==\n  url: aHR0cHM6Ly9naXQ", 1), false},
+		"Repository":  {strings.Replace(exported, "aHR0cHM6Ly9naXQuZXhhbXBsZS5vcmc=", "aHR0cHM6Ly9naXQ=", 1), false},
+		"Cluster":     {strings.Replace(exported, "name: production\n---", "name: staging\n---", 1), true},
+		"Project":     {strings.Replace(exported, "name: team\n", "name: other\n", 1), false},
+		"Namespace":   {strings.Replace(exported, "namespace: team-b\n", "namespace: team-c\n", 1), false},
+		"Spec":        {strings.Replace(exported, "    name: production\n---", "    name: staging\n---", 1), false},
+	} {
+		if name != "Order" && tc.export == exported {
+			t.Fatalf("%s changes nothing", name)
+		}
+		if same := of(tc.export) == is; same != tc.same {
+			t.Errorf("%s: want the same digest %t, got %t", name, tc.same, same)
+		}
+	}
+	password := func(is string) string {
+		return strings.Replace(exported, "data:\n  url: aHR0cHM6Ly9naXQ", "data:\n  password: "+is+"\n  url: aHR0cHM6Ly9naXQ", 1)
+	}
+	if of(password("YQ==")) != of(password("Yg==")) {
+		t.Error("the digest follows from a password")
 	}
 }
 
 // fakeArgoCD imports what an attempt before has imported in part. It tells of the rest only if it is asked to.
 const fakeArgoCD = `#!/bin/sh
+# Without them, it says nothing of what is in other namespaces.
+case $* in *"--application-namespaces * --applicationset-namespaces *"*) ;; *) exit 0 ;; esac
+case $* in *export*) printf 'kind: AppProject\nmetadata:\n  name: default\n' >back.yaml; exit 0 ;; esac
 echo "import process started argocd"
 case $* in *--verbose*) echo "argoproj.io/Application shop unchanged" && echo "/Secret git unchanged" ;; esac
 echo "argoproj.io/Application cart in namespace argocd created"
@@ -298,8 +427,8 @@ echo "Import process completed successfully in namespace argocd at 2026-11-28T02
 
 // TestCounts: what is reported of an import is what came back, also by several attempts, and stays when clusters come later.
 func TestCounts(t *testing.T) {
-	for mode, want := range map[string]string{"Objects": `"objects":"4","applications":"2",`, "Clusters": ""} {
-		dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z"})
+	for mode, want := range map[string]string{"Objects": `"objects":"4","applications":"2","digest":"[0-9a-f]{64}",`, "Clusters": ""} {
+		dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "want": "4\n", "name": "2026-11-28T020000Z"})
 		runStep(t, dir, "restore.sh", "import", "MODE="+mode, "ACTIVE=true")
 		runStep(t, dir, "restore.sh", "report", "MODE="+mode, "ACTIVE=true")
 		did, err := os.ReadFile(filepath.Join(dir, "did"))
@@ -311,7 +440,7 @@ func TestCounts(t *testing.T) {
 
 // TestCountsNone: an Argo CD without Applications is backed up, and comes back, as others are.
 func TestCountsNone(t *testing.T) {
-	dir := inDir(t, map[string]string{"argocd": "#!/bin/sh\n", "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z"})
+	dir := inDir(t, map[string]string{"argocd": "#!/bin/sh\n[ $2 = import ] || : >back.yaml\n", "kubectl": fakeKubectl, "import.yaml": "", "want": "0\n", "name": "2026-11-28T020000Z"})
 	runStep(t, dir, "restore.sh", "import", "MODE=Clusters", "ACTIVE=true")
 	runStep(t, dir, "restore.sh", "report", "MODE=Objects", "ACTIVE=true")
 	if did, err := os.ReadFile(filepath.Join(dir, "did")); err != nil || !strings.Contains(string(did), `"objects":"0","applications":"0"`) {

@@ -29,6 +29,7 @@ const (
 	keySize         = "size"
 	keyObjects      = "objects"
 	keyApplications = "applications"
+	keyDigest       = "digest"
 	keyMessage      = "message"
 )
 
@@ -40,7 +41,7 @@ func see(t tenant.Tenant) seen {
 	}
 	s := seen{BackupStatus: v1alpha1.BackupStatus{
 		Name: data.String(keyName), LastSuccess: data.String(keySucceededAt),
-		Size: number(keySize), Objects: number(keyObjects), Applications: number(keyApplications), Message: data.String(keyMessage),
+		Size: number(keySize), Objects: number(keyObjects), Applications: number(keyApplications), Digest: data.String(keyDigest), Message: data.String(keyMessage),
 	}}
 	cron, err := maintenance.ParseCron("", "", t.Backup.Schedule, t.Backup.TimeZone)
 	if err != nil {
@@ -75,6 +76,18 @@ func see(t tenant.Tenant) seen {
 		s.Next = next.Format(time.RFC3339)
 	}
 	return s
+}
+
+// Again returns when BackedUp turns False by itself, because two runs are overdue; the zero time for never.
+func Again(t tenant.Tenant) time.Time {
+	if !has(t) || t.Backup.Folder == "" {
+		return time.Time{}
+	}
+	if overdue := see(t).overdue; overdue.After(t.Observed.Now) {
+		// At that moment, it isn't over yet.
+		return overdue.Add(time.Second)
+	}
+	return time.Time{}
 }
 
 // isLeft reports whether the CronJob's controller has left a run that was due out, and will not start it any more. It may begin late, which is

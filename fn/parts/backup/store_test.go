@@ -32,8 +32,8 @@ at=$dir/bucket/${last#*:}
 case $command in
 listremotes) echo backup: ;;
 lsf) [ -e "$at" ] || exit 3; ls "$at" ;;
-rcat) mkdir -p "$(dirname "$at")" && if [ -e "$dir/cut" ]; then head -c 100 >"$at"; exit 1; else cat >"$at"; fi ;;
-cat) cat "$at" ;;
+rcat) [ ! -e "$dir/slow-$command" ] || exec sleep 20; mkdir -p "$(dirname "$at")" && if [ -e "$dir/cut" ]; then head -c 100 >"$at"; exit 1; else cat >"$at"; fi ;;
+cat) [ ! -e "$dir/slow-$command" ] || { head -c 100 "$at"; exec sleep 20; }; cat "$at" ;;
 moveto) mv "$dir/bucket/${2#*:}" "$at" ;;
 deletefile) [ ! -e "$dir/cut" ] && rm "$at" ;;
 size) echo '{"count":1,"bytes":'$(wc -c <"$at" | tr -d ' ')',"sizeless":0}' ;;
@@ -172,7 +172,7 @@ func TestStoresAndComesBack(t *testing.T) {
 			}
 			runStep(t, dir, "backup.sh", "report")
 			name := strings.TrimSuffix(stored[0], ".tar")
-			if did := read(t, dir, "did"); !regexp.MustCompile(`"name":"` + name + `","succeededAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","size":"\d+","objects":"3","applications":"1","failedAt":"","message":""`).MatchString(did) {
+			if did := read(t, dir, "did"); !regexp.MustCompile(`"name":"` + name + `","succeededAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","size":"\d+","objects":"3","applications":"1","digest":"","failedAt":"","message":""`).MatchString(did) {
 				t.Errorf("it reports %s", did)
 			}
 
@@ -229,6 +229,38 @@ func TestCutShort(t *testing.T) {
 		if slices.Contains(left, name) != want {
 			t.Errorf("%s is left: want %t: %q, %s", name, want, left, read(t, dir, "failed"))
 		}
+	}
+}
+
+// TestSlowStore: a store that is too slow to take a backup, to give it back or to give it to a restore is told of, and nothing that it has of it
+// becomes a backup.
+func TestSlowStore(t *testing.T) {
+	const good = "2026-11-28T020000Z-1.tar"
+	for slow, says := range map[string]string{"rcat": "storing 2", "cat": "reading 2"} {
+		for _, programs := range []string{"Here", "BusyBox"} {
+			t.Run(slow+programs, func(t *testing.T) {
+				dir := storeIn(t)
+				if programs == "BusyBox" {
+					withBusyBox(t, dir)
+				}
+				write(t, dir, "bucket/team-a/shop/"+good, "good")
+				write(t, dir, "slow-"+slow, "")
+				runStore(t, dir)
+				if failed := read(t, dir, "failed"); !strings.HasPrefix(failed, says) || !strings.Contains(failed, "it took longer than 1 seconds") {
+					t.Errorf("it says %q", failed)
+				}
+				if is := inBucket(t, dir); !slices.Equal(is, []string{good}) {
+					t.Errorf("the folder has %q", is)
+				}
+			})
+		}
+	}
+	dir := storeIn(t)
+	write(t, dir, "bucket/team-a/shop/"+good, strings.Repeat("good", 100))
+	write(t, dir, "slow-cat", "")
+	runRestore(t, dir, "Objects", "fetch")
+	if failed := read(t, dir, "failed"); !strings.Contains(failed, "it took longer than 1 seconds") {
+		t.Errorf("a restore says %q", failed)
 	}
 }
 
@@ -294,7 +326,7 @@ func TestPlantedLinks(t *testing.T) {
 
 // TestPlantedCounts: what a step has left in place of the counts of an import isn't written through.
 func TestPlantedCounts(t *testing.T) {
-	dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z-1"})
+	dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "want": "4\n", "name": "2026-11-28T020000Z-1"})
 	for _, file := range []string{"objects", "applications"} {
 		if err := os.Symlink("elsewhere", filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)

@@ -78,6 +78,9 @@ func resolve(of part.Candidate) error {
 		noteProgram(of, secret, values.At[string](value, "config", "execProviderConfig", "command"))
 		p.keepName(of.Sensitive, value, secret)
 		taken.check(value, secret)
+		if r := of.Spec.RestoreFrom; r != nil && !r.Activate && c.SecretRef != nil {
+			secret.Wait(v1alpha1.StateInactive, "Argo CD gets its credentials once spec.restoreFrom.activate is true")
+		}
 		connection := p.add(of.Sensitive, secret, value)
 		server, name := p.used(of.Sensitive)
 		if server != "" {

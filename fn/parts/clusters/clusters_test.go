@@ -214,6 +214,47 @@ func TestClusterStays(t *testing.T) {
 	}
 }
 
+// TestClustersAwaitActivation: an Argo CD that was restored gets the clusters of its own claim, too, only once it may act. One that it has got stays.
+func TestClustersAwaitActivation(t *testing.T) {
+	const input = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","backup":{"remote":"backup:"}}`
+	spec := func(restore string) string {
+		return `{"clusters":[{"name":"prod","secretRef":{"name":"s"}},{"name":"Our prod","secretRef":{"name":"u"}},{"name":"in-cluster","labels":{"a":"b"}}],"restoreFrom":` + restore + `}`
+	}
+	for _, restore := range []string{`{"tenant":"other"%s}`, `{"backup":"latest"%s}`} {
+		e := crossplanetest.New(t, spec(fmt.Sprintf(restore, "")), input)
+		for name, server := range map[string]string{"s": "https://prod.example.org", "u": "https://other.example.org"} {
+			e.AddSecret(name, "Opaque", map[string]string{"server": server, "config": `{"bearerToken":"tok-` + name + `-1"}`})
+		}
+		has := func() (all []string) {
+			text := fmt.Sprint(e.SecretValues())
+			for _, name := range []string{"prod.example.org", "other.example.org", "tok-"} {
+				if strings.Contains(text, name) || strings.Contains(text, crossplanetest.Base64("https://"+name)) {
+					all = append(all, name)
+				}
+			}
+			return all
+		}
+		e.Install()
+		c := e.Condition(v1alpha1.ConditionClustersConnected)
+		if is := has(); len(is) > 0 || c.GetStatus() != fnv1.Status_STATUS_CONDITION_UNKNOWN || c.GetReason() != v1alpha1.ReasonInactive || !strings.Contains(c.GetMessage(), "Cluster prod: Argo CD gets its credentials once spec.restoreFrom.activate is true") {
+			t.Errorf("before it is activated, it has %v: %v", is, c)
+		}
+		for range 2 {
+			e.SetSpec(spec(fmt.Sprintf(restore, `,"activate":true`)))
+			e.Reconcile()
+			e.Reconcile()
+			if is := has(); len(is) < 2 {
+				t.Errorf("once it is activated, it has %v: %s", is, crossplanetest.Refusal(e.Response))
+			}
+			e.SetSpec(spec(fmt.Sprintf(restore, "")))
+		}
+		e.Reconcile()
+		if is := has(); len(is) < 2 {
+			t.Errorf("what it has got is gone: %v", is)
+		}
+	}
+}
+
 // TestRotatedCredential: the Release is told of a change once the Secret that it
 // reads has changed, and not before.
 func TestRotatedCredential(t *testing.T) {

@@ -177,6 +177,31 @@ func TestOutsideOfTheChannel(t *testing.T) {
 	}
 }
 
+// TestBackedUpSince: a tenant that was asked to be backed up has a backup since then.
+func TestBackedUpSince(t *testing.T) {
+	asked := time.Date(2026, 11, 23, 12, 0, 0, 500, time.UTC)
+	for name, c := range map[string]struct {
+		asked  time.Time
+		last   string
+		status metav1.ConditionStatus
+		want   string
+	}{
+		"NeverAsked": {time.Time{}, "", metav1.ConditionUnknown, ""},
+		"Since":      {asked, "2026-11-23T12:00:00Z", metav1.ConditionTrue, ""},
+		"Before":     {asked, "2026-11-23T11:59:59Z", metav1.ConditionTrue, "the last backup is of \"2026-11-23T11:59:59Z\", and one was asked for at 2026-11-23T12:00:00Z: no room"},
+		"None":       {asked, "", metav1.ConditionUnknown, "the last backup is of \"\""},
+		"NotTold":    {asked, "2026-11-23T12:00:00Z", metav1.ConditionFalse, "condition BackedUp is False"},
+	} {
+		is, w := asWanted(t), wanted
+		w.BackedUpSince, is.Claim.Backup = c.asked, claim.BackupState{LastSuccess: c.last, Message: "no room"}
+		is.Claim.Conditions = append(is.Claim.Conditions, metav1.Condition{Type: claim.BackedUp, Status: c.status})
+		got := is.Problems(w)
+		if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, c.want) }) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestChannelProblems(t *testing.T) {
 	asWanted := func() Channel {
 		c := Channel{Status: v1alpha1.ChannelStatus{Revision: 7, Tenants: v1alpha1.ChannelTenants{Total: 1, Succeeded: 1}}}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
@@ -40,6 +41,8 @@ type Wanted struct {
 	PlanValue, OfferValue int
 	// Revision is the number of the channel's revision.
 	Revision int64
+	// BackedUpSince is when a backup was asked for; the zero time for never.
+	BackedUpSince time.Time
 }
 
 // offered returns what a tenant should have of the channel: the number of the revision, and the value. Both are empty for a tenant without a
@@ -93,6 +96,7 @@ func (t Tenant) Problems(w Wanted) []string {
 	t.checkAccepted(p, w)
 	t.checkVersions(p, w)
 	t.checkValues(p, w)
+	t.checkBackup(p, w)
 	return p.found
 }
 
@@ -117,6 +121,23 @@ func (t Tenant) checkClaim(p *problems, w Wanted) {
 	waits, _, _ := unstructured.NestedBool(t.Claim.Object.Object, "status", "channel", "updateAvailable")
 	p.same("in the channel by the status", inChannel == schedule.Channel, w.InChannel)
 	p.same("waits for an update by the status", waits, false)
+}
+
+// BackupMissing reports whether a tenant has no backup since one was asked for.
+func (t Tenant) BackupMissing(w Wanted) bool {
+	last, err := time.Parse(time.RFC3339, t.Claim.Backup.LastSuccess)
+	// It is in whole seconds.
+	return !w.BackedUpSince.IsZero() && (err != nil || last.Before(w.BackedUpSince.Truncate(time.Second)))
+}
+
+func (t Tenant) checkBackup(p *problems, w Wanted) {
+	if w.BackedUpSince.IsZero() {
+		return
+	}
+	if t.BackupMissing(w) {
+		p.found = append(p.found, fmt.Sprintf("the last backup is of %q, and one was asked for at %s: %s", t.Claim.Backup.LastSuccess, w.BackedUpSince.UTC().Format(time.RFC3339), t.Claim.Backup.Message))
+	}
+	p.same("condition "+claim.BackedUp, t.Claim.Condition(claim.BackedUp).Status, metav1.ConditionTrue)
 }
 
 // checkConditions checks the conditions that Crossplane and the providers set: none fails, and none is of an older generation.

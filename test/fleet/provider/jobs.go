@@ -39,6 +39,8 @@ const (
 	platformNamespace = "crossplane-system"
 	// applications is how many Applications each simulated tenant has.
 	applications = 3
+	// digest is that of the contents of each.
+	digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
 // jobsPolicy has the API server write jobsManager into the Jobs of tenants when they are created: it can't be changed later.
@@ -289,7 +291,7 @@ func (j *jobs) backUp(ctx context.Context, namespace string, job *batchv1.Job, s
 	}
 	j.store.add(store["FOLDER"], s, keep)
 	return "", j.report(ctx, steps["report"]["RECORD"], map[string]string{
-		"name": s.name, "succeededAt": now.Format(time.RFC3339), "size": "400000", "objects": "500", "applications": strconv.Itoa(applications), "failedAt": "", "message": "",
+		"name": s.name, "succeededAt": now.Format(time.RFC3339), "size": "400000", "objects": "500", "applications": strconv.Itoa(applications), "digest": digest, "failedAt": "", "message": "",
 	})
 }
 
@@ -319,7 +321,7 @@ func (j *jobs) restore(ctx context.Context, namespace string, steps map[string]m
 		return why, j.report(ctx, record, failure(now, why))
 	}
 	return "", j.report(ctx, record, map[string]string{
-		"name": s.name, "restoredAt": now.Format(time.RFC3339), "objects": "500", "applications": strconv.Itoa(applications), "active": steps["report"]["ACTIVE"], "failedAt": "", "message": "",
+		"name": s.name, "restoredAt": now.Format(time.RFC3339), "objects": "500", "applications": strconv.Itoa(applications), "digest": digest, "active": steps["report"]["ACTIVE"], "failedAt": "", "message": "",
 	})
 }
 

@@ -4,12 +4,14 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
@@ -181,6 +184,60 @@ func (s *Store) Connect(ctx context.Context, t testing.TB, connected bool) {
 	patch := fmt.Appendf(nil, `{"spec":{"selector":{"app":%q}}}`, app)
 	if _, err := s.host.Typed.CoreV1().Services(s.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// slow is a proxy to the address that is written into it, which passes on so many bytes a second.
+const slow = `defaults
+  mode http
+  timeout connect 5s
+  timeout client 10m
+  timeout server 10m
+frontend slow
+  bind :%[1]d
+  filter bwlim-in in default-limit %[3]d default-period 1s
+  filter bwlim-out out default-limit %[3]d default-period 1s
+  http-request set-bandwidth-limit in
+  http-response set-bandwidth-limit out
+  default_backend store
+backend store
+  server store %[2]s:%[1]d
+`
+
+// Slow has the store's Service lead to it by a proxy that passes on so many bytes a second, until what it returns is called.
+func (s *Store) Slow(ctx context.Context, t testing.TB, bytes int64) (undo func()) {
+	t.Helper()
+	pods, configs := s.host.Typed.CoreV1().Pods(s.namespace), s.host.Typed.CoreV1().ConfigMaps(s.namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+	if err != nil || len(list.Items) == 0 {
+		t.Fatalf("cannot find the store's pod: %v", err)
+	}
+	meta := metav1.ObjectMeta{Name: "slow", Labels: map[string]string{"app": Nowhere}}
+	if _, err := configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"haproxy.cfg": fmt.Sprintf(slow, port, list.Items[0].Status.PodIP, bytes)}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
+		TerminationGracePeriodSeconds: new(int64),
+		Containers: []corev1.Container{{
+			Name: "slow", Image: artifacts.HAProxyImage, Command: []string{"/usr/sbin/haproxy", "-db", "-f", "/slow/haproxy.cfg"},
+			ReadinessProbe: &corev1.Probe{PeriodSeconds: 2, ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(port)}}},
+			VolumeMounts:   []corev1.VolumeMount{{Name: "slow", MountPath: "/slow"}},
+		}},
+		Volumes: []corev1.Volume{{Name: "slow", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "slow"}}}}},
+	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, time.Minute, "the slow proxy runs", func(ctx context.Context) (bool, string) {
+		is, err := pods.Get(ctx, "slow", metav1.GetOptions{})
+		return err == nil && len(is.Status.ContainerStatuses) == 1 && is.Status.ContainerStatuses[0].Ready, fmt.Sprint(err)
+	})
+	s.Connect(ctx, t, false)
+	return func() {
+		t.Helper()
+		s.Connect(ctx, t, true)
+		if err := errors.Join(pods.Delete(ctx, "slow", metav1.DeleteOptions{}), configs.Delete(ctx, "slow", metav1.DeleteOptions{})); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -30,3 +30,7 @@ const (
 // AnnotationLeave is an annotation of a namespaced VirtualArgoCD, which only the platform may
 // set: it neither changes nor deletes its tenant any more, so that a claim can have the tenant.
 const AnnotationLeave = "virtualargocd.io/leave-tenant"
+
+// AnnotationAdopting marks what adopt.sh has set on a claim or a namespaced VirtualArgoCD for the time of a move, and takes back.
+// Only the platform may set it.
+const AnnotationAdopting = "virtualargocd.io/adopting"

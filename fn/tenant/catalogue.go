@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 )
 
 //go:embed catalogue.yaml
@@ -15,7 +14,7 @@ var builtInCatalogue []byte
 
 var readCatalogue = sync.OnceValue(func() v1alpha1.Input {
 	in := v1alpha1.Input{}
-	if err := yaml.UnmarshalStrict(builtInCatalogue, &in); err != nil {
+	if err := text.Own(builtInCatalogue, &in); err != nil {
 		panic(fmt.Sprintf("cannot read the built-in catalogue: %v", err))
 	}
 	return in

@@ -223,6 +223,7 @@ func NewNames(xrName, clusterDomain string) Names {
 var (
 	PlatformsMetadata = []string{
 		v1alpha1.AnnotationLeave, v1alpha1.AnnotationClaimedAt, v1alpha1.LabelSpare, v1alpha1.LabelPool, v1alpha1.LabelPoolPlan, v1alpha1.LabelPoolDigest,
+		v1alpha1.AnnotationAdopting,
 	}
 	ClaimsAnnotations = []string{v1alpha1.AnnotationBackup, localaccount.RotatePassword}
 )

@@ -28,6 +28,7 @@ var notInCluster = map[string]string{
 	"network.dns":                "the embedded cluster has the resolver of dns.yaml",
 	"network.disabled":           "test/network shows what NetworkPolicies refuse",
 	"backup.secretName":          "the embedded cluster has the Secret under its default name",
+	"backup.maxKeep":             "what is refused with it is decided by the function alone",
 	"backup.argocd.registry":     "as images.registry",
 	"backup.argocd.repository":   "as images.registry",
 	"backup.argocd.tag":          "the tenants' version is saved with that version",

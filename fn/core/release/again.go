@@ -24,8 +24,8 @@ var Emptied = map[string][]string{
 	tenant.ArgoCDRelease:   {"openshift", "externalRedis", "commitServer"},
 }
 
-// ofComponents is that of every component, whose charts may be any: what Helm passes on to charts below another is a map in each of them, in
-// which nothing reads ours.
+// ofComponents is the path for components, whose charts may be any: each may have global, which Helm passes on to charts below another, and none
+// reads our key in it.
 var ofComponents = [][]string{{"global", "virtualargocd"}}
 
 // emptied returns the paths of values that may be emptied for a Release.

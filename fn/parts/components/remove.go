@@ -66,10 +66,15 @@ func isRemoved(t tenant.Tenant, name string) bool {
 // A component whose chart couldn't be pulled has no Helm release, and an uninstallation would wait for that chart, too: provider-helm pulls a chart
 // before anything else.
 
+// failsToCreate reports whether the provider has found no release, and couldn't make one.
+func failsToCreate(is wire.Composed) bool {
+	return strings.HasPrefix(condition.Said(is), "create failed")
+}
+
 // mayBeAbsent reports whether the provider is to look whether Helm has a release of a component: it has seen none so far, fails to create one, or
 // hasn't looked yet.
 func mayBeAbsent(is wire.Composed) bool {
-	return is.String("status", "atProvider", "state") == "" || release.OnlyObserved(is) && !is.Current() || strings.HasPrefix(condition.Said(is), "create failed")
+	return is.String("status", "atProvider", "state") == "" || release.OnlyObserved(is) && !is.Current() || failsToCreate(is)
 }
 
 // chartToRemove returns the chart that a component is uninstalled with: the one that it has. Where that can't be pulled, it is the one that the

@@ -101,6 +101,9 @@ func TestNeverInstalledComponent(t *testing.T) {
 	}
 	e.SetSpec(`{"components":[{"name":"sealed"}]}`)
 	e.Reconcile()
+	if got := message(e, "workflows"); got != "" {
+		t.Errorf("nobody has looked yet, and the claim says %s", got)
+	}
 	e.CheckDeletable()
 	for range 3 {
 		// The provider hasn't looked yet, or can't: nobody knows what is there.

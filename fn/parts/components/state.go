@@ -92,7 +92,7 @@ func stateOfLeaving(t tenant.Tenant, name string) v1alpha1.ComponentStatus {
 	switch is := t.Composed(tenant.ComponentResource(name)); {
 	case removes(is) && release.IsTakenBack(is):
 		out.Message = "Helm has failed to uninstall it: write it into the claim again, and take it out again"
-	case release.IsAbsent(is):
+	case release.IsAbsent(is), failsToCreate(is):
 	case condition.OfRepository(is):
 		chart := chartToRemove(t, name)
 		out.Message = "Helm uninstalls it with chart " + chart.Name + " " + chart.Version + " of " + chart.Repository + ", and waits until that can be pulled, or the catalogue has another chart for " + name + ": " + condition.Problem(is)

@@ -13,12 +13,11 @@ import (
 )
 
 // addSpare adds a spare of a plan, as a pool makes it.
-func addSpare(fleet *crossplanetest.Fleet, name, plan string, asleep bool) *crossplanetest.Engine {
+func addSpare(fleet *crossplanetest.Fleet, name, plan string, asleep bool) {
 	hibernation := map[bool]string{true: `{"enabled":true}`, false: `{"enabled":false}`}[asleep]
 	e := fleet.NewXR(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"` + name + `","uid":"uid-of-` + name + `","generation":1,"creationTimestamp":"` +
 		fleet.Now.Format(time.RFC3339) + `","labels":{"virtualargocd.io/spare":"true"}},"spec":{"plan":"` + plan + `","backup":{"enabled":false},"hibernation":` + hibernation + `}}`)
 	fleet.Tenants[name] = e
-	return e
 }
 
 // checkSpare checks which version a spare has, and whether it says that a new tenant would get something else.

@@ -224,9 +224,9 @@ func (c *closed) closedToOthers(ctx context.Context, t *testing.T, _ *envconf.Co
 	if len(api) == 0 {
 		t.Fatal("the closed cluster has no API server: this would show nothing")
 	}
-	runProbe(ctx, t, c.cluster, metav1.NamespaceDefault, probePod("within")).mustReach(ctx, t, api...)
+	runProbe(ctx, t, byAddress(ctx, t, c.closed), metav1.NamespaceDefault, probePod("within")).mustReach(ctx, t, api...)
 
-	virtual := open(ctx, t, c.chain)
+	virtual := byAddress(ctx, t, c.chain)
 	beside := runProbe(ctx, t, virtual, "argocd", probePod("beside"))
 	mustNotAnswer(t, "a pod beside Argo CD", beside.tryBeside(ctx, t, "argocd-tunnel.argocd:8081", api...), api)
 

@@ -185,13 +185,14 @@ func (p *platform) fronted(name string) {
 	}
 	meta := front["metadata"].(fields)
 	owner := at(tenant, "spec", "claimRef", "apiVersion")
-	if annotated(front, pausedBy) {
+	switch {
+	case annotated(front, pausedBy):
 		front["status"] = fields{"conditions": []any{synced("False", "ReconcilePaused"), bound(front)}}
-	} else if meta["deletionTimestamp"] != nil {
+	case meta["deletionTimestamp"] != nil:
 		meta["finalizers"] = nil
 		p.remove(frontKind + "team/" + name)
 		return
-	} else {
+	default:
 		policy, status, reason := "*", "True", "Available"
 		switch {
 		case annotated(front, leavesBy):

@@ -14,9 +14,10 @@ const (
 	frontComposition = "examples/install/front.yaml"
 )
 
-// newFront is the namespaced VirtualArgoCD with the fields of a claim in a file.
-func newFront(t *testing.T, claim string) *tenant {
+// newFront is the namespaced VirtualArgoCD with the fields of the smallest claim.
+func newFront(t *testing.T) *tenant {
 	t.Helper()
+	const claim = "examples/claims/customer1.yaml"
 	te := newTenant(t, claim, frontXRD, frontComposition, "")
 	te.xr = read(t, filepath.Join(root, claim))[0]
 	te.xr.SetAPIVersion("m.virtualargocd.io/v1alpha1")
@@ -62,7 +63,7 @@ func connectionOf(xr *object, data map[string]string) *object {
 func TestNamespacedTenant(t *testing.T) {
 	setUp(t)
 	const claim = "examples/claims/customer1.yaml"
-	te := newFront(t, claim)
+	te := newFront(t)
 	var objects []*object
 	at := func(reason, stage string) {
 		t.Helper()
@@ -98,7 +99,7 @@ func TestNamespacedTenant(t *testing.T) {
 func TestNamespacedTenantOfAClaim(t *testing.T) {
 	setUp(t)
 	const claim = "examples/claims/customer1.yaml"
-	te := newFront(t, claim)
+	te := newFront(t)
 	back := newTenant(t, claim, xrd, composition, "")
 	te.required = append(te.required, back.xr)
 	with := read(t, filepath.Join(root, claim))[0]

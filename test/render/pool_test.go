@@ -56,7 +56,7 @@ func TestRenderedPool(t *testing.T) {
 	at(pool, "pool/3-full", "The spare is asleep.")
 
 	const claim = "examples/claims/customer1.yaml"
-	front := newFront(t, claim)
+	front := newFront(t)
 	front.xr.SetCreationTimestamp(metav1.Date(2026, 1, 2, 3, 4, 5, 0, metav1.Now().Location()))
 	check(t, unstructured.SetNestedField(front.xr.Object, "small", "spec", "plan"))
 	required := append(slices.Clone(front.required), plan...)

@@ -60,7 +60,7 @@ func TestRehearsal(t *testing.T) {
 		t.Errorf("want the tenant Ready, got %s", phase)
 	}
 	behind := func(back *tenant) *tenant {
-		front := newFront(t, claim)
+		front := newFront(t)
 		check(t, unstructured.SetNestedField(back.xr.Object, front.xr.GetAPIVersion(), "spec", "claimRef", "apiVersion"))
 		front.required = append(front.required, back.xr)
 		front.reconcile()

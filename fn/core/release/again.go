@@ -7,6 +7,7 @@ import (
 	"time"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -103,6 +104,41 @@ func with(values map[string]any, path []string) (map[string]any, bool) {
 
 // Values returns the values of a Release's chart, and begins the next attempt of a first installation that has failed, or a repair.
 func Values(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) map[string]any {
+	was := t.Composed(name).Value("spec", "forProvider", "values").GetStructValue()
+	wanted := marked(t, name, r, c)
+	if len(wanted) == 0 && len(was.GetFields()) > 0 {
+		return nil
+	}
+	wanted, _ = withoutEmptied(was, wanted)
+	return wanted
+}
+
+// withoutEmptied returns values without the empty objects in whose place a Release has some that aren't, and whether there are any. Server-side
+// apply would make null of them, which takes a chart's own values away, or, for all values, isn't accepted. They follow in the next call.
+func withoutEmptied(was *structpb.Struct, wanted map[string]any) (map[string]any, bool) {
+	out, less := wanted, false
+	for key, value := range wanted {
+		object, isObject := value.(map[string]any)
+		before := was.GetFields()[key].GetStructValue()
+		if !isObject || len(before.GetFields()) == 0 {
+			continue
+		}
+		below, lessBelow := withoutEmptied(before, object)
+		if !lessBelow && len(object) > 0 {
+			continue
+		}
+		if !less {
+			out, less = maps.Clone(wanted), true
+		}
+		if out[key] = below; len(object) == 0 {
+			delete(out, key)
+		}
+	}
+	return out, less
+}
+
+// marked returns the values of a Release's chart, with the mark of an attempt or a repair if there is one.
+func marked(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) map[string]any {
 	is, path := t.Composed(name), markOf(name, c.Values)
 	if path == nil || !is.Exists() {
 		return c.Values

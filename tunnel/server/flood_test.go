@@ -137,7 +137,7 @@ func claimsLargePacket() string {
 }
 
 // TestFlood: thousands of outsiders take the server less than half of the memory that it has, and all the while an agent with its key
-// connects within ten seconds.
+// connects within twenty seconds, also where other tests run at the same time.
 func TestFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it opens thousands of connections")
@@ -176,7 +176,7 @@ func TestFlood(t *testing.T) {
 			of := &tunnels{t: t, agentsURL: "http://" + agents, metricsURL: "http://" + metrics}
 			of.anAgent(keyOf("a"), "127.0.0.1:1")
 			of.await(stateOf("a", tunnel.Connected))
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("the agent is connected after %s", took)
 			}
 			time.Sleep(time.Second)

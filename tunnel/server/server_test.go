@@ -159,7 +159,7 @@ func (of *tunnels) get(name string, api *httptest.Server) (string, error) {
 func (of *tunnels) await(want string) {
 	of.t.Helper()
 	text := ""
-	for range 100 {
+	for range 400 {
 		response, err := http.Get(of.metricsURL) //nolint:noctx // It is local.
 		if err != nil {
 			of.t.Fatal(err)
@@ -569,7 +569,7 @@ func TestClientGivesUp(t *testing.T) {
 // eventually waits until something is so, for less time than anything of a server of tunnels takes to end by itself.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for range 160 {
+	for range 500 {
 		if is() {
 			return
 		}

@@ -85,6 +85,21 @@ func TestChannelComponents(t *testing.T) {
 	f.Channels["stable"].CheckRefused(`spec.offer.components[0].name: "workflow" is unknown: did you mean workflows?`)
 }
 
+// TestChannelComponentsOfOthers: what a revision changes of a component changes nothing for a tenant that doesn't have it.
+func TestChannelComponentsOfOthers(t *testing.T) {
+	t.Parallel()
+	f, _ := withWorkflows(t)
+	f.AddClaim("without", `{"channel":"stable"}`, `{}`)
+	f.Settle(12, time.Minute)
+	f.SetChannel("stable", `{"offer":{"components":[{"name":"workflows","chartVersion":"1.0.19"}]},"rollout":`+crossplanetest.InSteps+`}`)
+	f.Settle(6, time.Minute)
+	checkWorkflows(t, f, map[string]int{"1.0.18": 4, "1.0.19": 1, "": 1})
+	is := crossplanetest.Field(f.Tenants["without"].XR(), "status", "channel")
+	if message := is.GetFields()["message"].GetStringValue(); message != "" || is.GetFields()["updateAvailable"].GetBoolValue() {
+		t.Errorf("it waits for a revision that doesn't affect it: %s", message)
+	}
+}
+
 // TestWindowOfComponents: without a channel, a new version in the catalogue waits for the maintenance window, and values of the catalogue don't.
 func TestWindowOfComponents(t *testing.T) {
 	t.Parallel()

@@ -176,8 +176,8 @@ type Decision struct {
 	Hibernation        Hibernation
 	// Components beside Argo CD, by name.
 	Components []Component
-	// Catalogue has the chart of each component that the platform offers now, by name, without values.
-	Catalogue map[string]Chart
+	// Leaving has the chart that the catalogue offers now of each component that has a Release and isn't wanted any more, by name, without values.
+	Leaving map[string]Chart
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 	// KeepsEarlierPolicy reports whether it has the syncPolicy that version 0.2 made of the spec.

@@ -41,15 +41,17 @@ func resolve(of part.Candidate) error {
 		}
 		found = append(found, checkValues(of.Given, field+".values", asked, catalogue[slices.Index(names, asked.Name)]))
 	}
-	for _, entry := range catalogue {
-		if of.Decision.Catalogue == nil {
-			of.Decision.Catalogue = map[string]tenant.Chart{}
-		}
-		of.Decision.Catalogue[entry.Name] = chart(entry)
-	}
 	for _, entry := range wanted(of.Given) {
 		c, err := component(of.Given, entry)
 		of.Decision.Components, found = append(of.Decision.Components, c), append(found, err)
+	}
+	for _, entry := range catalogue {
+		if _, installed := of.Running.Components[entry.Name]; installed && !isWanted(of.Given, entry.Name) {
+			if of.Decision.Leaving == nil {
+				of.Decision.Leaving = map[string]tenant.Chart{}
+			}
+			of.Decision.Leaving[entry.Name] = chart(entry)
+		}
 	}
 	return mistakes.Join(found...)
 }
@@ -62,11 +64,14 @@ func namesOf(catalogue []inputv1alpha1.Component) []string {
 	return out
 }
 
+// isWanted reports whether a tenant is to have a component.
+func isWanted(g tenant.Given, name string) bool {
+	return slices.Contains(g.Plan.Spec.Components.Always, name) || askedOf(g.Spec, name) != nil
+}
+
 // wanted returns the entries of the catalogue that a tenant is to have, sorted by name.
 func wanted(g tenant.Given) []inputv1alpha1.Component {
-	out := slices.DeleteFunc(slices.Clone(g.Platform.Components), func(c inputv1alpha1.Component) bool {
-		return !slices.Contains(g.Plan.Spec.Components.Always, c.Name) && askedOf(g.Spec, c.Name) == nil
-	})
+	out := slices.DeleteFunc(slices.Clone(g.Platform.Components), func(c inputv1alpha1.Component) bool { return !isWanted(g, c.Name) })
 	slices.SortStableFunc(out, func(a, b inputv1alpha1.Component) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

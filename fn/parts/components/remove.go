@@ -81,7 +81,7 @@ func mayBeAbsent(is wire.Composed) bool {
 // catalogue has now, so that a repository may move.
 func chartToRemove(t tenant.Tenant, component string) tenant.Chart {
 	is := t.Composed(tenant.ComponentResource(component))
-	if now, offered := t.Catalogue[component]; offered && is.Current() && condition.OfRepository(is) {
+	if now, offered := t.Leaving[component]; offered && is.Current() && condition.OfRepository(is) {
 		return now
 	}
 	was := is.Get("spec", "forProvider", "chart")

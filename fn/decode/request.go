@@ -59,6 +59,7 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 	}
 	o.Running = running(o)
 	o.Summary = tenant.ReadSummary(o.Composed[tenant.Workloads].Get("status", "atProvider", "manifest"))
+	o.ComponentWorkloads = tenant.ReadSummary(o.Composed[tenant.ComponentWorkloads].Get("status", "atProvider", "manifest")).Workloads
 	o.Redact = redact.New(o)
 	return o
 }

@@ -76,8 +76,9 @@ type Observed struct {
 	// it, so only the certificates and the key are read.
 	Published        *ClientCertificate
 	PublishedProblem error
-	// Summary is what was observed of Argo CD's workloads.
-	Summary Summary
+	// Summary is what was observed of Argo CD's workloads, and ComponentWorkloads what was of those of components.
+	Summary            Summary
+	ComponentWorkloads []proxy.Workload
 	// Redact takes the tenant's secrets out of a message. It collects them once, when there is a message.
 	Redact func(message string) string
 }

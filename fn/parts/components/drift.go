@@ -48,21 +48,19 @@ func gaveUp(t tenant.Tenant, c tenant.Component) string {
 
 // workloads returns the workloads of a component, as the proxy has seen them. It reports false where they haven't been seen yet.
 func workloads(t tenant.Tenant, c tenant.Component) ([]proxy.Workload, bool) {
-	o := t.Composed(tenant.ComponentWorkloads)
-	if o.Condition("Synced").False() {
+	if t.Composed(tenant.ComponentWorkloads).Condition("Synced").False() {
 		return nil, false
 	}
-	// The summary may be one of other components, from before the claim changed.
-	summary := proxy.ReadSummary(o.String("status", "atProvider", "manifest", "data", proxy.SummaryWorkloads))
 	var out []proxy.Workload
 	for _, w := range c.Workloads {
-		i := slices.IndexFunc(summary, func(is proxy.Workload) bool {
+		// They may be those of other components, from before the claim changed.
+		i := slices.IndexFunc(t.Observed.ComponentWorkloads, func(is proxy.Workload) bool {
 			return is.Same(proxy.Workload{Kind: w.Kind, Namespace: c.Namespace, Name: w.Name})
 		})
 		if i < 0 {
 			return nil, false
 		}
-		out = append(out, summary[i])
+		out = append(out, t.Observed.ComponentWorkloads[i])
 	}
 	return out, true
 }

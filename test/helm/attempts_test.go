@@ -25,9 +25,10 @@ func TestAttemptsMeanTheSame(t *testing.T) {
 	for _, is := range all {
 		name, ch := is.release, is.chart
 		if len(release.Emptied[name]) == 0 {
-			t.Errorf("chart of Release %s has no key that an attempt may add", name)
+			t.Errorf("chart of Release %s has no value that an attempt may add", name)
 		}
-		for _, key := range release.Emptied[name] {
+		for _, path := range release.Emptied[name] {
+			key := path[0]
 			t.Run(is.what+"/"+key, func(t *testing.T) {
 				values := func(given map[string]any) chartutil.Values {
 					t.Helper()

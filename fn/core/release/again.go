@@ -19,26 +19,13 @@ import (
 // So each attempt has other values, which mean the same: an empty map for a key that is a map in the chart is merged with the chart's own,
 // and changes nothing that templates see.
 
-// Emptied are keys of each chart that are maps in the chart's own values. The first one that nobody sets is used.
-var Emptied = map[string][]string{
-	tenant.VClusterRelease: {"logging", "deploy", "privateNodes"},
-	tenant.ArgoCDRelease:   {"openshift", "externalRedis", "commitServer"},
-}
-
-// ofComponents is the path for components, whose charts may be any: each may have global, which Helm passes on to charts below another, and none
-// reads our key in it.
-var ofComponents = [][]string{{"global", "virtualargocd"}}
-
-// emptied returns the paths of values that may be emptied for a Release.
-func emptied(name string) [][]string {
-	if isComponent(name) {
-		return ofComponents
-	}
-	out := make([][]string, 0, len(Emptied[name]))
-	for _, key := range Emptied[name] {
-		out = append(out, []string{key})
-	}
-	return out
+// Emptied are the paths, of one key or two, of values that may be emptied, by Release. They are maps in the charts' own values, or, for components,
+// whose charts may be any, a key that none reads in global, which each may have and Helm passes on to charts below another. The first path that
+// nobody sets is used.
+var Emptied = map[string][][]string{
+	tenant.VClusterRelease: {{"logging"}, {"deploy"}, {"privateNodes"}},
+	tenant.ArgoCDRelease:   {{"openshift"}, {"externalRedis"}, {"commitServer"}},
+	tenant.ComponentPrefix: {{"global", "virtualargocd"}},
 }
 
 func isComponent(name string) bool { return strings.HasPrefix(name, tenant.ComponentPrefix) }
@@ -60,8 +47,11 @@ const (
 
 // markOf returns the path of the value that an attempt adds; nil where all are in use.
 func markOf(name string, values map[string]any) []string {
-	for _, path := range emptied(name) {
-		if _, free := with(values, path); free {
+	if isComponent(name) {
+		name = tenant.ComponentPrefix
+	}
+	for _, path := range Emptied[name] {
+		if isFree(values, path) {
 			return path
 		}
 	}
@@ -70,36 +60,39 @@ func markOf(name string, values map[string]any) []string {
 
 // withMarkOf returns values with the one that an attempt has added to those of a Release, if any.
 func withMarkOf(is wire.Composed, values map[string]any) map[string]any {
-	all := [][]string{}
-	for name := range Emptied {
-		all = append(all, emptied(name)...)
-	}
-	for _, path := range append(all, ofComponents...) {
-		if marked, free := with(values, path); free && isMarked(is, path) {
-			return marked
+	for _, paths := range Emptied {
+		for _, path := range paths {
+			if isMarked(is, path) && isFree(values, path) {
+				return with(values, path)
+			}
 		}
 	}
 	return values
 }
 
-// with returns values with an empty map at a path, of one key or two. It reports false where there is something already, or no map above it.
-func with(values map[string]any, path []string) (map[string]any, bool) {
-	out, key := maps.Clone(values), path[0]
+// isFree reports whether values have nothing at a path, and nothing above it but maps.
+func isFree(values map[string]any, path []string) bool {
+	is, set := values[path[0]]
+	if !set || len(path) == 1 {
+		return !set
+	}
+	below, isMap := is.(map[string]any)
+	return isMap && isFree(below, path[1:])
+}
+
+// with returns values with an empty map at a path, which is free.
+func with(values map[string]any, path []string) map[string]any {
+	out := maps.Clone(values)
 	if out == nil {
 		out = map[string]any{}
 	}
-	is, set := out[key]
-	if len(path) == 1 {
-		out[key] = map[string]any{}
-		return out, !set
+	below := map[string]any{}
+	if len(path) > 1 {
+		above, _ := out[path[0]].(map[string]any)
+		below = with(above, path[1:])
 	}
-	below, isMap := is.(map[string]any)
-	if set && !isMap {
-		return nil, false
-	}
-	below, free := with(below, path[1:])
-	out[key] = below
-	return out, free
+	out[path[0]] = below
+	return out
 }
 
 // Values returns the values of a Release's chart, and begins the next attempt of a first installation that has failed, or a repair.
@@ -164,8 +157,7 @@ func marked(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 	if !mark {
 		return c.Values
 	}
-	marked, _ := with(c.Values, path)
-	return marked
+	return with(c.Values, path)
 }
 
 // isMarked reports whether a Release has the value that an attempt adds.

@@ -3,8 +3,8 @@
 //
 //	agent, in the closed cluster ──WebSocket over TLS──> the claim's hostname ──> server, beside Argo CD in the virtual cluster <── Argo CD
 //
-// The agent dials out, shows by a Proof that it has its key, and keeps the connection, which is one of SSH inside of a WebSocket: each side knows the other by its key, whatever is
-// between them. Argo CD reaches the cluster by the server as its HTTP proxy, with CONNECT, and speaks TLS with the cluster's API server
+// The agent dials out, shows by a Proof that it has its key, and keeps the connection, which is one of SSH inside of a WebSocket: each side
+// knows the other by its key, whatever is between them. Argo CD reaches the cluster by the server as its HTTP proxy, with CONNECT, and speaks TLS with the cluster's API server
 // through all of it. Package server and package agent are the two sides, and package stream is what both have.
 //
 // No tunnel that could be had as it is keeps both ends from each other. In chisel 1.11.3, a server's list of addresses for a user is compared

@@ -36,6 +36,14 @@ func decide(a tenant.Accepted) (*tenant.Decision, error) {
 	return &tenant.Decision{ArgoCD: tenant.Chart{Version: version, Values: values.Values{"plan": a.Plan.Name, "n": a.Plan.Spec.LoadBalancers}}}, nil
 }
 
+func paused(c *tenant.Channel) { c.Paused = true }
+func halted(c *tenant.Channel) { c.Halted = true }
+
+// givenBy is what a revision of a channel gives, with a version of the chart argo-cd.
+func givenBy(channel string, n int64, version string) tenant.Offered {
+	return tenant.Offered{Channel: channel, Number: n, ChannelOffer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}}
+}
+
 // TestTenant: changes of a claim are taken at once; what the platform gives is taken when the window and the channel allow it, and never where
 // that isn't possible.
 func TestTenant(t *testing.T) {
@@ -55,7 +63,7 @@ func TestTenant(t *testing.T) {
 	window := func(m *v1alpha1.MaintenanceSpec) edit { return func(a *tenant.Accepted) { a.Spec.Maintenance = m } }
 	revision := func(n int64, v string) edit {
 		return func(a *tenant.Accepted) {
-			a.Offered = tenant.Offered{Channel: "stable", Number: n, ChannelOffer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: v}}}
+			a.Offered = givenBy("stable", n, v)
 		}
 	}
 	content := func(n int64, v string, loadBalancers int64) *tenant.Revision {
@@ -84,8 +92,6 @@ func TestTenant(t *testing.T) {
 			c.Begin = of.Number
 		}
 	}
-	paused := func(c *tenant.Channel) { c.Paused = true }
-	halted := func(c *tenant.Channel) { c.Halted = true }
 	one, two := content(1, "2.0.1", 0), content(2, "2.0.2", 0)
 
 	for name, tc := range map[string]struct {

@@ -32,7 +32,7 @@ func TestSpare(t *testing.T) {
 	has := func(n int64, v string) edit {
 		return func(a *tenant.Accepted) {
 			a.Plan.Spec.Channel = "stable"
-			a.Offered = tenant.Offered{Channel: "stable", Number: n, ChannelOffer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: v}}}
+			a.Offered = givenBy("stable", n, v)
 		}
 	}
 	content := func(n int64, v string) *tenant.Revision {
@@ -50,8 +50,6 @@ func TestSpare(t *testing.T) {
 		}
 		return c
 	}
-	paused := func(c *tenant.Channel) { c.Paused = true }
-	halted := func(c *tenant.Channel) { c.Halted = true }
 	one, two := content(1, "2.0.1"), content(2, "2.0.2")
 
 	for name, tc := range map[string]struct {

@@ -184,13 +184,7 @@ func TestOutdatedSpares(t *testing.T) {
 			}
 		}
 		// The new one doesn't come up.
-		for range 3 {
-			w.reconcile("pool")
-			w.look("pool")
-			for _, key := range slices.Sorted(maps.Keys(w.cached)) {
-				w.sync(key)
-			}
-		}
+		w.turn(3)
 		if n := len(w.names()); n != 3 {
 			t.Fatalf("with %d outdated spares, there are %d", is, n)
 		}
@@ -413,13 +407,7 @@ func TestPoolChanges(t *testing.T) {
 // TestPoolMakesFewAtOnce: a large pool doesn't install all of its spares at once, and what broke later holds nothing up.
 func TestPoolMakesFewAtOnce(t *testing.T) {
 	w := newWorld(t, `{"plan":"small","size":20}`)
-	for range 4 {
-		w.reconcile("pool")
-		w.look("pool")
-		for _, key := range slices.Sorted(maps.Keys(w.cached)) {
-			w.sync(key)
-		}
-	}
+	w.turn(4)
 	if n := len(w.names()); n != 2 {
 		t.Errorf("it makes %d at once", n)
 	}

@@ -331,6 +331,17 @@ func (w *world) remove(id string) {
 	delete(w.fronts, id)
 }
 
+// turn lets the pool be called a number of times, and its Objects be written each time. No spare comes up.
+func (w *world) turn(times int) {
+	for range times {
+		w.reconcile("pool")
+		w.look("pool")
+		for _, key := range slices.Sorted(maps.Keys(w.cached)) {
+			w.sync(key)
+		}
+	}
+}
+
 // settle has all of them work until nothing changes any more.
 func (w *world) settle() {
 	w.t.Helper()

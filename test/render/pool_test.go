@@ -55,7 +55,6 @@ func TestRenderedPool(t *testing.T) {
 	pool.required = append(pool.required, spare)
 	at(pool, "pool/3-full", "The spare is asleep.")
 
-	const claim = "examples/claims/customer1.yaml"
 	front := newFront(t)
 	front.xr.SetCreationTimestamp(metav1.Date(2026, 1, 2, 3, 4, 5, 0, metav1.Now().Location()))
 	check(t, unstructured.SetNestedField(front.xr.Object, "small", "spec", "plan"))

@@ -3,7 +3,8 @@
 #
 #   drill.sh [<namespace>/<claim>]
 #
-# Without a name, it takes one of the tenants with a backup at random, but none that the platform has suspended: nobody gets its backups. The copy has the plan of the tenant, and is deleted in the end.
+# Without a name, it takes one of the tenants with a backup at random, but none that the platform has suspended: nobody gets its backups. The copy
+# has the plan of the tenant, and is deleted in the end.
 set -eu
 
 if [ $# = 0 ]; then

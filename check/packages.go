@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -12,10 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/pages"
+	"github.com/virtual-argocd/virtual-argocd/internal/providers"
 )
-
-// tested are the versions of providers that the end-to-end tests run.
-var tested = map[string]string{"provider-helm": "v1.3.0", "provider-kubernetes": "v1.3.0"}
 
 func packageKind(resource, version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "pkg.crossplane.io", Version: version, Resource: resource}
@@ -59,7 +56,7 @@ func installed(ctx context.Context, h Host, resource string, o unstructured.Unst
 		return one(Finding{Missing, is + " isn't healthy", fmt.Sprintf("kubectl describe %s.pkg %s", strings.TrimSuffix(resource, "s"), o.GetName())}), nil
 	}
 	found := one(Finding{OK, is, ""})
-	want, provider := tested[name]
+	want, provider := providers.Tested[name]
 	if !provider {
 		return found, nil
 	}
@@ -82,8 +79,7 @@ func installed(ctx context.Context, h Host, resource string, o unstructured.Unst
 // nameOf is the last part of a package's path, and its tag, or the beginning of its digest.
 func nameOf(o unstructured.Unstructured) (name, tag string) {
 	pkg, _, _ := unstructured.NestedString(o.Object, "spec", "package")
-	pkg, digest, _ := strings.Cut(pkg, "@")
-	name, tag, _ = strings.Cut(path.Base(pkg), ":")
+	name, tag, digest := providers.NameOf(pkg)
 	if tag == "" {
 		tag = digest[:min(len(digest), len("sha256:")+12)]
 	}
@@ -93,8 +89,8 @@ func nameOf(o unstructured.Unstructured) (name, tag string) {
 // isTwice reports whether a package is named by its tag and its digest.
 func isTwice(o unstructured.Unstructured) bool {
 	pkg, _, _ := unstructured.NestedString(o.Object, "spec", "package")
-	pkg, _, digest := strings.Cut(pkg, "@")
-	return digest && strings.Contains(path.Base(pkg), ":")
+	_, tag, digest := providers.NameOf(pkg)
+	return tag != "" && digest != ""
 }
 
 func isTrue(o unstructured.Unstructured, condition string) bool {

@@ -13,6 +13,20 @@ const PlanKind = "XArgoCDPlan"
 // LabelDefaultPlan is the label, with the value "true", of the plan of claims that name none.
 const LabelDefaultPlan = "virtualargocd.io/default-plan"
 
+// ConditionProvidersTested is a condition of plans: whether the installed provider-helm and provider-kubernetes have the versions that the
+// end-to-end tests run. It says so only, and stops nothing.
+const ConditionProvidersTested = "ProvidersTested"
+
+// Reasons of ConditionProvidersTested.
+const (
+	// ReasonTested: both have the version that is tested (True).
+	ReasonTested = "Tested"
+	// ReasonUntested: at least one has another version: the message names it, and the one that is tested (False).
+	ReasonUntested = "Untested"
+	// ReasonVersionUnknown: at least one is named by its digest alone, or isn't installed by Crossplane (Unknown).
+	ReasonVersionUnknown = "VersionUnknown"
+)
+
 // XArgoCDPlan is a size of tenants, and what their claims may choose. A claim names a plan in
 // spec.plan. Its name is that of the plan.
 //

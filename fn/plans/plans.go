@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/providers"
 )
 
 const (
@@ -30,6 +32,10 @@ const (
 	RequiredDefaults = "default-plans"
 	// requiredChannel is the channel that the plan names.
 	requiredChannel = "channel"
+	// requiredProviders are the providers that Crossplane has installed.
+	requiredProviders = "providers"
+	providersVersion  = "pkg.crossplane.io/v1"
+	providersKind     = "Provider"
 )
 
 // Answer writes the status of a plan, its condition SpecAccepted and an event when that changes
@@ -55,6 +61,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 	composite.Ready = fnv1.Ready_READY_TRUE
 	rsp.GetMeta().Ttl = durationpb.New(rest)
 	report(rsp, xr, mistake)
+	reportProviders(rsp, req)
 	return mistake
 }
 
@@ -108,6 +115,7 @@ func require(rsp *fnv1.RunFunctionResponse, p plan.Plan) {
 	if p.Spec.Channel != "" {
 		s.Named(requiredChannel, v1alpha1.APIVersion, v1alpha1.ChannelKind, "", p.Spec.Channel)
 	}
+	s.Labelled(requiredProviders, providersVersion, providersKind, "", nil)
 	rsp.Requirements = &fnv1.Requirements{Resources: s}
 }
 
@@ -126,5 +134,43 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, mistake error) {
 	response.ConditionFalse(rsp, v1alpha1.ConditionSpecAccepted, v1alpha1.ReasonInvalidSpec).WithMessage(message).TargetComposite()
 	if was.Reason != v1alpha1.ReasonInvalidSpec || was.Message != message {
 		response.Warning(rsp, errors.New(message)).WithReason(v1alpha1.ReasonInvalidSpec).TargetComposite()
+	}
+}
+
+// reportProviders writes the condition ProvidersTested. Whoever installs another version finds out there, and nothing stops.
+func reportProviders(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest) {
+	installed, read := wire.Required(req, requiredProviders, providersVersion, providersKind)
+	if !read {
+		return
+	}
+	var tested, others, unknown []string
+	for _, name := range slices.Sorted(maps.Keys(providers.Tested)) {
+		want, versions := providers.Tested[name], []string{}
+		for _, p := range installed {
+			if is, tag, _ := providers.NameOf(p.String("spec", "package")); is == name {
+				versions = append(versions, tag)
+			}
+		}
+		switch other := slices.IndexFunc(versions, func(v string) bool { return v != "" && v != want }); {
+		case other >= 0:
+			others = append(others, fmt.Sprintf("%s %.80s isn't tested, but %s", name, versions[other], want))
+		case len(versions) == 0:
+			unknown = append(unknown, fmt.Sprintf("there is no Provider with the package %s, of which %s is tested", name, want))
+		case slices.Contains(versions, ""):
+			unknown = append(unknown, fmt.Sprintf("the version of %s isn't known, because its digest names it: %s is tested", name, want))
+		default:
+			tested = append(tested, name+" "+want)
+		}
+	}
+	condition := func(with func(*fnv1.RunFunctionResponse, string, string) *response.ConditionOption, reason string, messages []string) {
+		with(rsp, v1alpha1.ConditionProvidersTested, reason).WithMessage(strings.Join(messages, "; ")).TargetComposite()
+	}
+	switch {
+	case len(others) > 0:
+		condition(response.ConditionFalse, v1alpha1.ReasonUntested, append(others, unknown...))
+	case len(unknown) > 0:
+		condition(response.ConditionUnknown, v1alpha1.ReasonVersionUnknown, unknown)
+	default:
+		condition(response.ConditionTrue, v1alpha1.ReasonTested, []string{strings.Join(tested, " and ") + " are what is tested"})
 	}
 }

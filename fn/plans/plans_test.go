@@ -96,3 +96,41 @@ func TestUnread(t *testing.T) {
 		t.Errorf("want the channel and the default plans, got %v", r)
 	}
 }
+
+// TestProvidersTested: a plan says which provider has a version that isn't tested, and stays accepted.
+func TestProvidersTested(t *testing.T) {
+	const helm, kubernetes = "xpkg.crossplane.io/crossplane-contrib/provider-helm:v1.3.0", "registry.example.org:5000/ours/provider-kubernetes:v1.3.0"
+	for name, tc := range map[string]struct {
+		packages        []string
+		status          fnv1.Status
+		reason, message string
+	}{
+		"Tested":  {[]string{"a/provider-aws:v2.0.0", helm, kubernetes}, fnv1.Status_STATUS_CONDITION_TRUE, "Tested", "provider-helm v1.3.0 and provider-kubernetes v1.3.0 are what is tested"},
+		"Another": {[]string{helm, "a/provider-kubernetes:v1.4.0"}, fnv1.Status_STATUS_CONDITION_FALSE, "Untested", "provider-kubernetes v1.4.0 isn't tested, but v1.3.0"},
+		"Both": {[]string{"a/provider-helm:v0.21.0", "a/provider-kubernetes:v1.4.0"}, fnv1.Status_STATUS_CONDITION_FALSE, "Untested",
+			"provider-helm v0.21.0 isn't tested, but v1.3.0; provider-kubernetes v1.4.0 isn't tested, but v1.3.0"},
+		"OursBesideAnother": {[]string{helm, kubernetes, "b/provider-helm:v1.2.0"}, fnv1.Status_STATUS_CONDITION_FALSE, "Untested", "provider-helm v1.2.0 isn't tested, but v1.3.0"},
+		"Digest": {[]string{helm, "a/provider-kubernetes@sha256:abc"}, fnv1.Status_STATUS_CONDITION_UNKNOWN, "VersionUnknown",
+			"the version of provider-kubernetes isn't known, because its digest names it: v1.3.0 is tested"},
+		"TagAndDigest": {[]string{helm + "@sha256:abc", kubernetes}, fnv1.Status_STATUS_CONDITION_TRUE, "Tested", "provider-helm v1.3.0 and provider-kubernetes v1.3.0 are what is tested"},
+		"None":         {[]string{helm}, fnv1.Status_STATUS_CONDITION_UNKNOWN, "VersionUnknown", "there is no Provider with the package provider-kubernetes, of which v1.3.0 is tested"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			installed := &fnv1.Resources{}
+			for _, p := range tc.packages {
+				installed.Items = append(installed.Items, &fnv1.Resource{Resource: resource.MustStructJSON(`{"apiVersion":"pkg.crossplane.io/v1","kind":"Provider","metadata":{"name":"a"},"spec":{"package":"` + p + `"}}`)})
+			}
+			req := &fnv1.RunFunctionRequest{
+				Observed:          &fnv1.State{Composite: &fnv1.Resource{Resource: object("XArgoCDPlan", "large", `,"spec":{}`)}},
+				RequiredResources: map[string]*fnv1.Resources{RequiredDefaults: found(), requiredProviders: installed},
+			}
+			rsp := response.To(req, time.Minute)
+			if err := Answer(req, rsp, time.Hour); err != nil || len(rsp.GetConditions()) != 2 || len(rsp.GetResults()) > 0 {
+				t.Fatalf("got %v, %v, %v", err, rsp.GetConditions(), rsp.GetResults())
+			}
+			if is := rsp.GetConditions()[1]; is.GetType() != "ProvidersTested" || is.GetStatus() != tc.status || is.GetReason() != tc.reason || is.GetMessage() != tc.message {
+				t.Errorf("got %v", is)
+			}
+		})
+	}
+}

@@ -132,6 +132,19 @@ func (p *installedPlan) awaitAccepted(ctx context.Context, t *testing.T, status,
 	})
 }
 
+// awaitProviders waits until the plan says that the installed providers are those that these tests run.
+func (p *installedPlan) awaitProviders(ctx context.Context, t *testing.T) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, "plan "+p.name+" says which providers are installed", func(ctx context.Context) (bool, string) {
+		plan, err := p.client.Get(ctx, p.name, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		is := condition(plan, v1alpha1.ConditionProvidersTested)
+		return is.Status == "True" && is.Reason == v1alpha1.ReasonTested, string(is.Status) + ": " + is.Message
+	})
+}
+
 // remove takes the plan away, unless its claims stay, too.
 func (p *installedPlan) remove(ctx context.Context, t *testing.T) {
 	t.Helper()
@@ -162,6 +175,7 @@ func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		with(t, "1792Mi", "vcluster", "resources", "limits", "memory"),
 		with(t, "768Mi", "argocd", "repoServer", "resources", "limits", "memory"))...)
 	p.others = installPlan(ctx, t, "small", "others", append(own, with(t, []any{"nobodys-*"}, "namespaces"))...)
+	p.plan.awaitProviders(ctx, t)
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
 	p.namespace = p.live.AwaitReady(ctx, t, readyWithin).Namespace
 	p.cluster = open(ctx, t, p.live)

@@ -19,7 +19,8 @@ type Result struct {
 func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (Result, error) {
 	d, err := decide(c.Take)
 	out := Result{Decision: d, Accepted: c.Take, Standing: c.Standing}
-	if c.Other == nil {
+	// Where the tenant's claim is refused, nothing depends on what it waits for.
+	if c.Other == nil || err != nil && !c.Took {
 		return out, err
 	}
 	other, otherErr := decide(*c.Other)

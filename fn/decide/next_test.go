@@ -192,3 +192,17 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("want the longer freeze, got %q", got)
 	}
 }
+
+// TestRefusedIsDecidedOnce: of a claim that is refused, it is not tried what else its tenant could have.
+func TestRefusedIsDecidedOnce(t *testing.T) {
+	calls := 0
+	bad, next := tenant.Accepted{}, tenant.Accepted{}
+	bad.Spec.ArgoCDChartVersion = "bad"
+	_, err := Tenant(Choice{Take: bad, Other: &next}, func(a tenant.Accepted) (*tenant.Decision, error) {
+		calls++
+		return decide(a)
+	})
+	if err == nil || calls != 1 {
+		t.Errorf("decided %d times: %v", calls, err)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -256,10 +258,17 @@ func (h *hibernation) cannotWake(ctx context.Context, t *testing.T) {
 	}
 }
 
-// cycles has it sleep again and again.
+// cycles has it sleep again and again, as often as CYCLES says: twenty times by default.
 func (h *hibernation) cycles(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
-	for range 20 {
+	n := 20
+	if set := os.Getenv("CYCLES"); set != "" {
+		var err error
+		if n, err = strconv.Atoi(set); err != nil {
+			t.Fatal("CYCLES: ", err)
+		}
+	}
+	for range n {
 		h.live.Patch(ctx, t, true, "spec", "hibernation", "enabled")
 		sleeps(ctx, t, h.live, "spec.hibernation.enabled says so")
 		h.live.Patch(ctx, t, false, "spec", "hibernation", "enabled")

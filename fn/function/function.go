@@ -105,7 +105,9 @@ func answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, require
 		response.Fatal(rsp, err)
 		return err
 	}
-	if decode.Watched(req, rsp, required) {
+	// Crossplane drops events of what changes too often, the last one perhaps among them.
+	dropped := wire.Of(req.GetObserved().GetComposite().GetResource()).Condition("Responsive").False()
+	if decode.Watched(req, rsp, required) && !dropped {
 		return with(ttlAtRest)
 	}
 	return with(ttl)

@@ -532,3 +532,17 @@ func (w *world) lag(random *rand.Rand, id string) {
 	w.reconcile(id)
 	e.Stale = nil
 }
+
+// TestDroppedEvents: a pool of which Crossplane's circuit breaker drops events looks after its spares soon.
+func TestDroppedEvents(t *testing.T) {
+	w := filled(t, `{"plan":"small","size":1}`, 1)
+	if ttl := w.pool.Call().GetMeta().GetTtl().AsDuration(); ttl != crossplanetest.TTLAtRest {
+		t.Fatalf("a pool at rest looks again in %s", ttl)
+	}
+	status := crossplanetest.Field(w.pool.XR(), "status")
+	conditions := append(status.GetFields()["conditions"].GetListValue().GetValues(), structpb.NewStructValue(resource.MustStructJSON(`{"type":"Responsive","status":"False","reason":"WatchCircuitOpen"}`)))
+	status.Fields["conditions"] = structpb.NewListValue(&structpb.ListValue{Values: conditions})
+	if ttl := w.pool.Call().GetMeta().GetTtl().AsDuration(); ttl != crossplanetest.TTL {
+		t.Errorf("it looks again in %s, want %s", ttl, crossplanetest.TTL)
+	}
+}

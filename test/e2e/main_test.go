@@ -96,9 +96,9 @@ func run(m *testing.M) int {
 func nothingLeft(ctx context.Context) error {
 	for deadline := time.Now().Add(goneWithin); ; time.Sleep(2 * time.Second) {
 		after, err := inventory.Take(ctx, host)
-		// The tests restart some of the platform's pods, and the ingress controller.
+		// The tests restart some of the platform's pods.
 		unnamed := func(l inventory.Listing) inventory.Listing {
-			return l.UnnamedPods(crossplane).UnnamedPods(ingressNamespace)
+			return l.UnnamedPods(crossplane)
 		}
 		diff := inventory.Diff(unnamed(before), unnamed(after))
 		if err == nil && len(diff) == 0 {

@@ -12,15 +12,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
@@ -32,14 +31,15 @@ const (
 	// closedStore is the name of the closed cluster, and storeAgent that of what is applied there for claim chain.
 	closedStore, storeAgent, agents = "store-0042", "chain-store-0042", "virtual-argocd-agent"
 	closedStores                    = "e2e-tunnel"
-	// ingressNamespace is that of the embedded cluster's ingress controller.
-	ingressNamespace = "traefik"
+	// closedCluster is the name of the closed cluster on this machine, and closedIndex its index.
+	closedCluster, closedIndex = "tunnel-closed", "15"
 )
 
-// closed is a customer, chain, with a cluster that lets no connections in: the virtual cluster of another tenant, which NetworkPolicies close
-// to all others.
+// closed is a customer, chain, with a cluster behind a firewall, from which only the URL of the customer's Argo CD is reached.
 type closed struct {
-	chain, closed *claim.Live
+	chain *claim.Live
+	// first is the host of the customer's tenant, and config the closed cluster.
+	first, config node.Config
 	cluster       *kube.Cluster
 	secrets       ownSecrets
 	repo          string
@@ -48,11 +48,9 @@ type closed struct {
 	agent corev1.Pod
 }
 
-// TestTunnel deploys to a cluster that lets no connections in. It has a label on the ingress controller's namespace, by which tenants reach their
-// own URLs, so no other test runs beside it.
+// TestTunnel deploys to another cluster, which lets no connections in.
 func TestTunnel(t *testing.T) {
-	onlyInFull(t)
-	needsEmbedded(t)
+	onlyOn(t, "tunnel", "THIS STARTS A SECOND CLUSTER, BEHIND A FIREWALL")
 	c := &closed{}
 	t.Cleanup(func() { c.remove(context.Background(), t) })
 	testenv.Test(t, features.New("tunnel").
@@ -69,23 +67,16 @@ func TestTunnel(t *testing.T) {
 }
 
 func (c *closed) remove(ctx context.Context, t *testing.T) {
-	// The agent in the closed cluster has the name of the other claim.
-	cleanUp(ctx, t, c.closed)
 	cleanUp(ctx, t, c.chain)
 	if t.Failed() && keep {
 		return
 	}
-	c.label(ctx, t, `null`)
 	c.secrets.deleteAll(ctx, t)
 	deleteNamespace(ctx, t, closedStores)
-}
-
-// label says whether tenants reach the ingress controller, and so their own URLs from inside.
-func (c *closed) label(ctx context.Context, t *testing.T, value string) {
-	t.Helper()
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, reachable, value)
-	if _, err := host.Typed.CoreV1().Namespaces().Patch(ctx, ingressNamespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Error(err)
+	if c.config.Name != "" {
+		if err := node.Down(ctx, c.config); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -95,7 +86,6 @@ func (c *closed) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 		t.Fatal(err)
 	}
 	c.authorities = string(authorities)
-	c.label(ctx, t, `"true"`)
 	if _, err := createNamespace(closedStores)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +96,38 @@ func (c *closed) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 		Set("chain."+ingress.Domain, "spec", "ingress", "host").Set(olderChart(t, platformChart(ctx, t)), "spec", "argocd", "chartVersion").
 		Set([]any{map[string]any{"name": closedStore, "tunnel": map[string]any{}}}, "spec", "clusters").
 		Set([]any{map[string]any{"name": "store", "url": c.repo, "secretRef": map[string]any{"name": "store-git"}}}, "spec", "repositories"))
-	c.closed = claim.Create(ctx, t, host, newClaim("closed"))
+	c.start(ctx, t)
 	c.chain.AwaitReady(ctx, t, readyWithin)
-	c.closed.AwaitReady(ctx, t, readyWithin)
-	c.cluster = open(ctx, t, c.closed)
 	return ctx
+}
+
+// start starts the closed cluster: Kubernetes, without Crossplane and this project.
+func (c *closed) start(ctx context.Context, t *testing.T) {
+	t.Helper()
+	options, err := platform.FromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.first, err = node.FromEnvironment(options.Cache); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VARGO_CLUSTER", closedCluster)
+	t.Setenv("VARGO_CLUSTER_INDEX", closedIndex)
+	if c.config, err = node.FromEnvironment(options.Cache); err != nil {
+		t.Fatal(err)
+	}
+	options.Tests, options.Full, options.FromGit = true, full, true
+	options.Progress = platform.Lines(func(line string) { fmt.Println(closedCluster+":", line) })
+	cluster, err := platform.Ensure(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.cluster, err = kube.New(cluster.Config); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.JoinClosed(c.first, c.config); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // awaits waits until the claim tells a state of the cluster, with a part of a message.
@@ -208,27 +225,25 @@ func (c *closed) deploys(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	return ctx
 }
 
-// closedToOthers: it is the tunnel that Argo CD uses, since not even a pod beside it reaches the API server; and the tunnel is open to Argo CD's
-// namespace alone. What is tried answers those who may in the same moments.
+// closedToOthers: it is the tunnel that Argo CD uses, since neither a pod beside it nor one of the host reaches the API server; and the tunnel is
+// open to Argo CD's namespace alone. What is tried answers those who may in the same moments.
 func (c *closed) closedToOthers(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	pods, err := host.Typed.CoreV1().Pods(tenantNamespace(ctx, c.closed)).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var api []string
-	for _, p := range pods.Items {
-		if strings.HasPrefix(p.Name, "vcluster-") && p.Status.PodIP != "" {
-			api = append(api, net.JoinHostPort(p.Status.PodIP, "8443"))
-		}
-	}
-	if len(api) == 0 {
-		t.Fatal("the closed cluster has no API server: this would show nothing")
-	}
-	runProbe(ctx, t, byAddress(ctx, t, c.closed), metav1.NamespaceDefault, probePod("within")).mustReach(ctx, t, api...)
+	a := c.config.Addresses()
+	api := []string{net.JoinHostPort(a.Node, "6443"), net.JoinHostPort(a.Kubernetes, "443")}
+	within := runProbe(ctx, t, c.cluster, metav1.NamespaceDefault, probePod("within"))
+	within.mustReach(ctx, t, api...)
 
 	virtual := byAddress(ctx, t, c.chain)
 	beside := runProbe(ctx, t, virtual, "argocd", probePod("beside"))
 	mustNotAnswer(t, "a pod beside Argo CD", beside.tryBeside(ctx, t, "argocd-tunnel.argocd:8081", api...), api)
+	url, open := net.JoinHostPort(ingress.Address, "443"), net.JoinHostPort(c.first.Addresses().Node, "6443")
+	onHost := runProbe(ctx, t, host, closedStores, probePod("on-host"))
+	onHost.mustReach(ctx, t, open)
+	api = append(api[:1], net.JoinHostPort(within.address, fmt.Sprint(answerPort)))
+	mustNotAnswer(t, "a pod of the host", onHost.tryBeside(ctx, t, url, api...), api)
+	if got := within.tryBeside(ctx, t, url, open); got[open] == netcheck.Connected {
+		t.Error("the closed cluster reaches more of the host than its ingress controller: this shows little")
+	}
 
 	servers, err := virtual.Typed.CoreV1().Pods("argocd").List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=argocd-tunnel"})
 	if err != nil || len(servers.Items) != 1 {
@@ -257,13 +272,15 @@ func mustNotAnswer(t *testing.T, who string, got map[string]string, targets []st
 	}
 }
 
-// cut ends all connections between the agent and the server, and lets none begin for ten minutes. Meanwhile the tenant's Argo CD is upgraded, and the
-// server restarted: the claim still says since when the agent is lost.
+// cut drops what the agent and the server send to each other for ten minutes. Meanwhile the tenant's Argo CD is upgraded, and the server
+// restarted: the claim still says since when the agent is lost.
 func (c *closed) cut(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	began := time.Now()
-	c.label(ctx, t, `null`)
-	c.restartIngress(ctx, t)
+	if err := node.Cut(c.config); err != nil {
+		t.Fatal(err)
+	}
 	since := c.awaits(ctx, t, "AgentLost", "its agent isn't connected any more since").Agent.Since
+	measured.add("tunnel: cut to lost in the status", time.Since(began))
 	chart := platformChart(ctx, t)
 	c.chain.Patch(ctx, t, chart, "spec", "argocd", "chartVersion")
 	c.chain.Await(ctx, t, 10*time.Minute, "has the newer Argo CD", func(s *claim.State) bool {
@@ -275,31 +292,12 @@ func (c *closed) cut(ctx context.Context, t *testing.T, _ *envconf.Config) conte
 	return ctx
 }
 
-// restartIngress ends all connections through the ingress controller. Enforcement of NetworkPolicies looks at connections when they begin.
-func (c *closed) restartIngress(ctx context.Context, t *testing.T) {
-	t.Helper()
-	pods := host.Typed.CoreV1().Pods(ingressNamespace)
-	deleted := deletePods(ctx, t, pods, "")
-	eventually.True(ctx, t, 2*time.Minute, "the ingress controller is back", func(ctx context.Context) (bool, string) {
-		now, err := pods.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, err.Error()
-		}
-		for _, p := range now.Items {
-			for _, was := range deleted {
-				if p.UID == was.UID || !ready(p) {
-					return false, p.Name
-				}
-			}
-		}
-		return len(now.Items) == len(deleted), ""
-	})
-}
-
 // comesBack: the agent connects by itself, and its pod is the one that it was.
 func (c *closed) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	start := time.Now()
-	c.label(ctx, t, `"true"`)
+	if err := node.Mend(c.config); err != nil {
+		t.Fatal(err)
+	}
 	c.awaits(ctx, t, "Connected", "")
 	measured.add("tunnel: end of a cut of ten minutes to connected in the status", time.Since(start))
 	list, err := c.cluster.Typed.CoreV1().Pods(agents).List(ctx, metav1.ListOptions{})
@@ -321,23 +319,10 @@ func (c *closed) restarts(ctx context.Context, t *testing.T, _ *envconf.Config) 
 func (c *closed) restartServer(ctx context.Context, t *testing.T) {
 	t.Helper()
 	virtual := open(ctx, t, c.chain)
-	deletePods(ctx, t, virtual.Typed.CoreV1().Pods("argocd"), "app.kubernetes.io/name=argocd-tunnel")
+	if err := virtual.Typed.CoreV1().Pods("argocd").DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=argocd-tunnel"}); err != nil {
+		t.Fatal(err)
+	}
 	virtual.AwaitDeployment(ctx, t, "the server of tunnels", "argocd", "argocd-tunnel")
-}
-
-// deletePods deletes the pods that a label selector selects: at least one.
-func deletePods(ctx context.Context, t *testing.T, pods typedcorev1.PodInterface, selector string) []corev1.Pod {
-	t.Helper()
-	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if err != nil || len(list.Items) == 0 {
-		t.Fatalf("pods with %q: %v, %v", selector, list, err)
-	}
-	for _, p := range list.Items {
-		if err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-			t.Fatal(err)
-		}
-	}
-	return list.Items
 }
 
 // rotates gives the agent another key: the one before is refused at once, and the other is in use without a restart of the agent.

@@ -16,7 +16,7 @@ import (
 const providerConfig = "virtual-argocd-pool"
 
 // object composes the Object of a spare. It has the spare's name: provider-kubernetes' field manager has the name of the Object, so that
-// whoever takes the spare, by an Object of the same name, also gets what this one owns in it.
+// whoever takes the spare, by an Object of the same name, also gets what this one owns in it. It doesn't watch: the pool requires the spare itself.
 func object(p *pool, is one) resource.Object {
 	uid := is.object.String("metadata", "uid")
 	o := &objectv1alpha2.Object{
@@ -25,7 +25,6 @@ func object(p *pool, is one) resource.Object {
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: &xpv1.Reference{Name: providerConfig}, ManagementPolicies: policies(is, uid)},
 			Readiness:    resource.ReadyOnceCreated,
-			Watch:        true,
 		},
 	}
 	metadata := map[string]any{"name": is.name}

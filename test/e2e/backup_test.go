@@ -70,6 +70,7 @@ func TestBackup(t *testing.T) {
 		Assess("CopyActsOnceActivated", b.copyActs).
 		Assess("NotOurs", b.notOurs).
 		Assess("OfAnotherNamespace", b.ofAnother).
+		Assess("InEtcd", b.inEtcd).
 		Assess("Drill", b.drill).
 		Assess("LostHost", b.lostHost).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

@@ -80,6 +80,7 @@ func (d *downtime) test(t *testing.T) {
 		// The older Argo CD ends a sync in flight, now and then, when its controller starts again: it looks for the project before it has read any.
 		Assess("Upgrades", d.step("Argo CD and Kubernetes upgraded", d.upgrade)).
 		Assess("Values", d.step("values changed", d.values)).
+		Assess("Certificates", d.step("certificates renewed", d.certificates)).
 		Assess("Moves", d.step("each pod moved", d.moves)).
 		Assess("NodeLost", d.step("a node lost", d.nodeLost)).
 		Feature())
@@ -237,10 +238,30 @@ func (d *downtime) upgrade(ctx context.Context, t *testing.T) {
 	})
 }
 
-// moves evicts each pod, the next once the one before it is replaced and ready, as a drain of the nodes does.
-func (d *downtime) moves(ctx context.Context, t *testing.T) {
+// certificates has vcluster renew its certificates, as it does when a control plane starts less than 90 days before they expire.
+func (d *downtime) certificates(ctx context.Context, t *testing.T) {
+	a := &aged{tenant: tenant{live: d.large.live, namespace: d.large.namespace}}
+	before := a.published(ctx, t)
+	a.expire(ctx, t, "apiserver-kubelet-client")
+	d.evict(ctx, t, "app=vcluster")
+	eventually.True(ctx, t, certificatesWithin, "the claim has another client certificate", func(ctx context.Context) (bool, string) {
+		details, err := detailsOf(ctx, d.large.live)
+		if err != nil {
+			return false, err.Error()
+		}
+		is := serialOf(t, []byte(details["kubeconfig"]))
+		return is != before && is == a.published(ctx, t), is
+	})
+}
+
+// moves evicts each pod, as a drain of the nodes does.
+func (d *downtime) moves(ctx context.Context, t *testing.T) { d.evict(ctx, t, "") }
+
+// evict evicts the pods that have labels, the next once the one before it is replaced and ready.
+func (d *downtime) evict(ctx context.Context, t *testing.T, labels string) {
+	t.Helper()
 	pods := host.Typed.CoreV1().Pods(d.large.namespace)
-	list, err := pods.List(ctx, metav1.ListOptions{})
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: labels})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,7 +168,25 @@ func (c *components) newVersion(ctx context.Context, t *testing.T, _ *envconf.Co
 		return is.Version == charts.NextComponentVersion && is.State == string(v1alpha1.ComponentReady)
 	})
 	measured.add("component rollouts upgraded", time.Since(start))
+	c.showMemory(ctx, t)
 	return ctx
+}
+
+// showMemory logs what the pods of components take, as docs/scale.md tells.
+func (c *components) showMemory(ctx context.Context, t *testing.T) {
+	t.Helper()
+	pods, err := host.Typed.CoreV1().Pods(tenantNamespace(ctx, c.live)).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods.Items {
+		if !ready(pod) {
+			continue
+		}
+		for name, is := range useOf(ctx, t, pod) {
+			t.Logf("%-60s %-30s %4d MiB, with files %4d", pod.Name, name, is.Memory.RSSBytes>>20, is.Memory.WorkingSetBytes>>20)
+		}
+	}
 }
 
 // brokenOffer has the channel offer values that the virtual API server refuses: the release from before goes on, and the claim says so.

@@ -34,33 +34,32 @@ var crossplanes = []string{
 // notPassedOn are the fields of the front's spec that the composite resource doesn't get.
 var notPassedOn = []string{"crossplane", "writeConnectionSecretToRef", "claimRef", "resourceRefs", "resourceRef"}
 
-// compose composes the Object with the composite resource, and the Secret. What is observed stays, whatever is wrong.
+// compose composes the Object with the composite resource, and the Secret. What is observed stays, whatever is wrong. Whether the front is Ready
+// doesn't follow from what is composed. It is Ready as such, since Crossplane records an event for what isn't each time it calls the function,
+// and Kubernetes lets only 25 events of an object through in a short time.
 func compose(desired map[string]*fnv1.Resource, f front, b bound, secret *corev1.Secret) error {
-	add := func(name string, o resource.Object, ready bool) error {
+	add := func(name string, o resource.Object) error {
 		encoded, err := o.Encode()
 		if err != nil {
 			return err
 		}
-		desired[name] = &fnv1.Resource{Resource: encoded, Ready: fnv1.Ready_READY_FALSE}
-		if ready {
-			desired[name].Ready = fnv1.Ready_READY_TRUE
-		}
+		desired[name] = &fnv1.Resource{Resource: encoded, Ready: fnv1.Ready_READY_TRUE}
 		return nil
 	}
 	if b.composed {
-		if err := add(f.at, object(f, b), b.xr.Condition("Ready").True()); err != nil {
+		if err := add(f.at, object(f, b)); err != nil {
 			return err
 		}
 	}
 	if b.problem.Reason == v1alpha1.ReasonClaimExists {
-		if err := add(tenant.FrontClaim, resource.Object{Typed: claimProtection(f, b)}, true); err != nil {
+		if err := add(tenant.FrontClaim, resource.Object{Typed: claimProtection(f, b)}); err != nil {
 			return err
 		}
 	}
 	if secret == nil {
 		return nil
 	}
-	return add(tenant.FrontSecretPrefix+secret.Name, resource.Object{Typed: secret}, true)
+	return add(tenant.FrontSecretPrefix+secret.Name, resource.Object{Typed: secret})
 }
 
 // object composes the Object with the composite resource. An Object that only observes leaves it alone, also when it is deleted itself.

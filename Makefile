@@ -105,12 +105,12 @@ e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other 
 	SEEDS=10 go test -count=1 -timeout=2h ./fn/...
 	@export E2E_FULL=1; $(call run-e2e,,./e2e ./network,2h)
 ifdef KUBECONFIG
-	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, CELLS, A TUNNEL, THE SCRIPT FOR KIND AND THE HELM CHART, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, WHAT A CLUSTER PULLS, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
+	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, CELLS, A TUNNEL, EACH PART OF A NAMESPACED VIRTUALARGOCD, THE SCRIPT FOR KIND AND THE HELM CHART, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, WHAT A CLUSTER PULLS, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else
-	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-gitops e2e-cells e2e-tunnel e2e-script e2e-oldest e2e-rest e2e-release e2e-closed e2e-fleet e2e-chaos
+	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-gitops e2e-cells e2e-tunnel e2e-namespaced e2e-script e2e-oldest e2e-rest e2e-release e2e-closed e2e-fleet e2e-chaos
 
 # Each has a cluster of its own. The tests with a control plane that is away and with tenants at rest wait most of their time.
-.PHONY: e2e-away e2e-beside e2e-gitops e2e-cells e2e-tunnel e2e-script e2e-oldest e2e-rest e2e-release e2e-closed e2e-fleet e2e-chaos
+.PHONY: e2e-away e2e-beside e2e-gitops e2e-cells e2e-tunnel e2e-namespaced e2e-script e2e-oldest e2e-rest e2e-release e2e-closed e2e-fleet e2e-chaos
 e2e-away:
 	@$(call e2e-alone,away,3,TestControlPlaneAway)
 e2e-beside:
@@ -123,6 +123,9 @@ e2e-cells:
 # So does this one: a cluster behind a firewall.
 e2e-tunnel:
 	@trap 'VARGO_CLUSTER=tunnel-closed VARGO_CLUSTER_INDEX=15 _output/lab down' EXIT; ($(call e2e-alone,tunnel,14,TestTunnel))
+# Each part of a claim as a VirtualArgoCD of the namespaced kind.
+e2e-namespaced:
+	@export NAMESPACED=1; $(call e2e-alone,namespaced,16,Test(Clusters|Components|Hosts|LocalAccounts|Notifications|Repositories|SignOn))
 e2e-script:
 	@$(call e2e-alone,script,10,TestScript,./e2e/script)
 e2e-oldest:

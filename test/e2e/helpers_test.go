@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/env"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/diagnose"
@@ -39,7 +40,11 @@ import (
 
 // newClaim is the smallest claim that publishes its connection details.
 func newClaim(name string) *claim.Claim {
-	return claim.New(name).In(claims).Set(name+"-connection", "spec", "writeConnectionSecretToRef", "name")
+	c := claim.New(name).In(claims).Set(name+"-connection", "spec", "writeConnectionSecretToRef", "name")
+	if os.Getenv("NAMESPACED") != "" {
+		c.OfGroup(v1alpha1.FrontGroup)
+	}
+	return c
 }
 
 // calm is held for reading while a promise is measured, and for writing while the cluster is loaded on purpose. Who holds it

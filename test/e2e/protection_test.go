@@ -32,12 +32,12 @@ type guarded struct {
 // mistake. edge is protected too, and in the same namespace.
 func (c *connected) protected(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	composite, namespace := compositeOf(ctx, t, c.hub), guard(t, "the namespace", schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, claims)
-	hub := guard(t, "the claim", claim.GVK, c.hub.Name)
+	hub := itself(ctx, t, "the claim", c.hub)
 	c.hub.Patch(ctx, t, map[string]any{protectedBy: "hub"}, "metadata", "labels")
 	c.edge.Patch(ctx, t, true, "spec", "deletionProtection")
 	c.hub.Patch(ctx, t, true, "spec", "deletionProtection")
 	start := time.Now()
-	for _, g := range []guarded{hub, composite, namespace, guard(t, "the other claim", claim.GVK, c.edge.Name)} {
+	for _, g := range []guarded{hub, composite, namespace, itself(ctx, t, "the other claim", c.edge)} {
 		// Nothing is deleted in earnest that wouldn't be refused: other tests have claims in the namespace.
 		g.await(ctx, t, true)
 	}
@@ -95,6 +95,16 @@ func guard(t *testing.T, what string, gvk schema.GroupVersionKind, name string) 
 		t.Fatal(err)
 	}
 	return guarded{what: what, name: name, client: client}
+}
+
+// itself is a claim, or a VirtualArgoCD of the namespaced kind.
+func itself(ctx context.Context, t *testing.T, what string, l *claim.Live) guarded {
+	t.Helper()
+	s, err := l.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guard(t, what, s.Object.GroupVersionKind(), l.Name)
 }
 
 func compositeOf(ctx context.Context, t *testing.T, l *claim.Live) guarded {

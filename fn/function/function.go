@@ -20,6 +20,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/front"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/backup"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/components"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/plans"
 	"github.com/virtual-argocd/virtual-argocd/fn/pool"
@@ -168,7 +169,7 @@ func ttlOf(t tenant.Tenant, rests bool, out time.Duration) time.Duration {
 	} else if again, ok := compose.LooksAgainIn(t); ok {
 		out = again
 	}
-	for _, at := range []time.Time{t.Standing.Again, hibernation.Again(t), backup.Again(t)} {
+	for _, at := range []time.Time{t.Standing.Again, hibernation.Again(t), backup.Again(t), components.Again(t)} {
 		if !at.IsZero() {
 			out = min(out, max(time.Second, at.Sub(t.Observed.Now)))
 		}

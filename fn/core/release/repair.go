@@ -50,6 +50,18 @@ func GivenUp(t tenant.Tenant, name string) time.Time {
 	return time.Time{}
 }
 
+// NextRepair returns when the next repair of a Release may begin, as far as the time decides; the zero time for now.
+func NextRepair(t tenant.Tenant, name string) time.Time {
+	next := GivenUp(t, name)
+	if all := repairs(t, name); len(all) > 0 && next.IsZero() {
+		next = all[len(all)-1].Add(betweenRepairs)
+	}
+	if !next.After(t.Observed.Now) {
+		return time.Time{}
+	}
+	return next
+}
+
 // Repairs reports whether a Release is being repaired.
 func Repairs(t tenant.Tenant, name string, c tenant.Chart) bool {
 	is, all := t.Composed(name), repairs(t, name)
@@ -63,10 +75,9 @@ func refusedClaim(t tenant.Tenant) bool {
 
 // mayRepair reports whether a repair of a release may begin now: nothing else is being done with it, the tenant is awake, and its claim is accepted.
 func mayRepair(t tenant.Tenant, name string, c tenant.Chart) bool {
-	is, all := t.Composed(name), repairs(t, name)
+	is := t.Composed(name)
 	return t.InstalledBefore(name) && StateOf(is) == Deployed && !IsTakenBack(is) && !Differs(is, c) && markOf(name, c.Values) != nil &&
-		!refusedClaim(t) && !t.Hibernation.Asleep && !tenant.IsAsleep(t.Observed) &&
-		GivenUp(t, name).IsZero() && (len(all) == 0 || t.Observed.Now.Sub(all[len(all)-1]) >= betweenRepairs)
+		!refusedClaim(t) && !t.Hibernation.Asleep && !tenant.IsAsleep(t.Observed) && NextRepair(t, name).IsZero()
 }
 
 // Repair begins a repair of a Release of which something was deleted or scaled down, if one may begin now. The caller passes the Release on to

@@ -37,6 +37,19 @@ func lost(t tenant.Tenant, c tenant.Component) []string {
 	return out
 }
 
+// Again returns when a component may be brought back of which something was deleted or scaled down right after the last time; the zero time for
+// never. Its tenant is Ready, so nothing else has the function look at it.
+func Again(t tenant.Tenant) time.Time {
+	var first time.Time
+	for _, c := range t.Components {
+		next := release.NextRepair(t, tenant.ComponentResource(c.Name))
+		if len(lost(t, c)) > 0 && !next.IsZero() && (first.IsZero() || next.Before(first)) {
+			first = next
+		}
+	}
+	return first
+}
+
 // gaveUp says when a component is brought back next that was deleted or scaled down too often; "" for one that may be brought back now.
 func gaveUp(t tenant.Tenant, c tenant.Component) string {
 	until := release.GivenUp(t, tenant.ComponentResource(c.Name))

@@ -135,6 +135,33 @@ func TestComponentDriftIsBounded(t *testing.T) {
 	}
 }
 
+// TestComponentDeletedAgain: one that is deleted right after it was brought back comes back within minutes, too, though the tenant is at rest.
+func TestComponentDeletedAgain(t *testing.T) {
+	d := drifts(t, two, crossplanetest.Catalogue)
+	d.SetComponentWorkload(server, deleted)
+	if !d.repairs() {
+		t.Fatal("it isn't brought back")
+	}
+	d.Cycle(1)
+	d.now = d.now.Add(10 * time.Second)
+	d.SetComponentWorkload(server, deleted)
+	if d.repairs() {
+		t.Fatal("another repair begins seconds after the first one")
+	}
+	if ttl := d.Response.GetMeta().GetTtl().AsDuration(); ttl > time.Minute {
+		t.Errorf("the tenant is looked at again in %s", ttl)
+	}
+	for at := 2; at <= 3; at++ {
+		d.now = d.now.Add(time.Minute)
+		if !d.repairs() {
+			t.Errorf("repair %d doesn't begin", at)
+		}
+		d.now = d.now.Add(10 * time.Second)
+		d.SetComponentWorkload(server, deleted)
+		d.Reconcile()
+	}
+}
+
 // TestComponentStoppedByValues: one whose values ask for no replicas is never ready, and isn't brought back for that.
 func TestComponentStoppedByValues(t *testing.T) {
 	d := drifts(t, two, crossplanetest.Catalogue)

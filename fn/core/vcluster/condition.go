@@ -91,7 +91,7 @@ func podOf(t tenant.Tenant) string {
 }
 
 // annotationLate holds the generation of the Release whose change was late last. The provider
-// looks at a pod that is ready every ten minutes, and at once when the Object has changed.
+// looks at a pod that is ready every 20 minutes, and at once when the Object has changed.
 const annotationLate = "virtualargocd.io/late-change"
 
 // ControlPlanePod composes an Object that observes the pod that the virtual cluster waits for.

@@ -124,7 +124,7 @@ func TestControlPlaneChangeThatDoesNotStart(t *testing.T) {
 	e.SetManifest(tenant.ControlPlanePod, `{"containerStatuses":[{"name":"syncer","ready":true,"state":{"running":{}}}]}`)
 	says("It starts.", rolling)
 
-	// The provider looks at what is ready every ten minutes, or when it changes.
+	// The provider looks at what is ready every 20 minutes, or when it changes.
 	looked := func() string {
 		return crossplanetest.Field(e.Observed(tenant.ControlPlanePod), "metadata", "annotations").GetFields()["virtualargocd.io/late-change"].GetStringValue()
 	}

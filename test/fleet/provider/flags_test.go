@@ -65,7 +65,7 @@ func TestFlags(t *testing.T) {
 		},
 		"provider-kubernetes today watches": {
 			provider: "provider-kubernetes", manifests: string(today),
-			want: Flags{Account: "virtual-argocd-provider-kubernetes", Poll: 10 * time.Minute, MaxReconcileRate: 100, EnableWatches: true},
+			want: Flags{Account: "virtual-argocd-provider-kubernetes", Poll: 20 * time.Minute, MaxReconcileRate: 100, EnableWatches: true},
 		},
 		"provider-kubernetes of v0.2.0 polls often": {
 			provider: "provider-kubernetes",

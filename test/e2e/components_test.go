@@ -48,8 +48,8 @@ var (
 	deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 )
 
-// componentsChannel offers versions of them.
-const componentsChannel = "e2e-components"
+// componentsChannel offers versions of them. It isn't named after the claim: what is left of that is looked for by its name.
+const componentsChannel = "e2e-charts"
 
 // components is a customer with all of Argo that can be built here.
 type components struct {

@@ -152,6 +152,6 @@ func (c *connected) unprotect(ctx context.Context, t *testing.T) {
 			continue
 		}
 		l.Patch(ctx, t, false, "spec", "deletionProtection")
-		guard(t, "claim "+l.Name, claim.GVK, l.Name).await(ctx, t, false)
+		itself(ctx, t, "claim "+l.Name, l).await(ctx, t, false)
 	}
 }

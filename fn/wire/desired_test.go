@@ -61,3 +61,28 @@ func TestReport(t *testing.T) {
 		})
 	}
 }
+
+// TestReportLeavesOutEmptyObjects: server-side apply would make null of one in whose place there was one with fields.
+func TestReportLeavesOutEmptyObjects(t *testing.T) {
+	type backup struct {
+		Size int `json:"size,omitempty"`
+	}
+	type status struct {
+		Phase  string    `json:"phase,omitempty"`
+		Backup *backup   `json:"backup,omitempty"`
+		All    []*backup `json:"all,omitempty"`
+	}
+	xr := Of(resource.MustStructJSON(`{"apiVersion":"a/v1","kind":"X"}`))
+	for want, is := range map[string]status{
+		`{"apiVersion":"a/v1","kind":"X","status":{"phase":"Ready","all":[{}]}}`: {Phase: "Ready", Backup: &backup{}, All: []*backup{{}}},
+		`{"apiVersion":"a/v1","kind":"X"}`:                                       {Backup: &backup{}},
+	} {
+		rsp := &fnv1.RunFunctionResponse{}
+		if _, err := Report(rsp, xr, &is); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(resource.MustStructJSON(want), rsp.GetDesired().GetComposite().GetResource(), protocmp.Transform()); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+	}
+}

@@ -99,6 +99,7 @@ func (e *Engine) Reconcile() *fnv1.RunFunctionResponse {
 		CheckReady(e.T, rsp)
 	}
 	SetReady(xr, rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE, e.Now())
+	e.checkEmptied("status", xr.Fields["status"].GetStructValue(), rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue())
 	conditions := xr.Fields["status"].GetStructValue().GetFields()["conditions"]
 	xr.Fields["status"] = structpb.NewStructValue(proto.Clone(rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()).(*structpb.Struct))
 	xr.Fields["status"].GetStructValue().Fields["conditions"] = conditions
@@ -118,6 +119,18 @@ func (e *Engine) Reconcile() *fnv1.RunFunctionResponse {
 		}
 	}
 	return rsp
+}
+
+// checkEmptied fails where an object without fields is to take the place of one with some: server-side apply makes null of it, and the API server
+// refuses that, or takes it for a value.
+func (e *Engine) checkEmptied(path string, was, now *structpb.Struct) {
+	for key, value := range now.GetFields() {
+		is, had := value.GetStructValue(), was.GetFields()[key].GetStructValue()
+		if is != nil && len(is.GetFields()) == 0 && len(had.GetFields()) > 0 {
+			e.T.Errorf("%s.%s becomes null, because an empty object is applied in place of %v", path, key, had)
+		}
+		e.checkEmptied(path+"."+key, had, is)
+	}
 }
 
 // report writes the conditions of a response into the composite resource, and its results into the events.
@@ -144,6 +157,7 @@ func (e *Engine) report(rsp *fnv1.RunFunctionResponse) {
 // apply returns a composed resource as it is after Crossplane has applied it: what others have written into it stays.
 func (e *Engine) apply(name string, desired *structpb.Struct) *fnv1.Resource {
 	was := e.Request.GetObserved().GetResources()[name]
+	e.checkEmptied(name+": spec", Field(was.GetResource(), "spec"), Field(desired, "spec"))
 	o := applied(desired)
 	meta := o.Fields["metadata"].GetStructValue()
 	meta.Fields["uid"] = structpb.NewStringValue("uid-of-" + name)

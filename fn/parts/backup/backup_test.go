@@ -14,6 +14,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
@@ -479,5 +480,24 @@ func TestMissedIsLeftToEnd(t *testing.T) {
 	e.FinishJob(tenant.BackupMissed)
 	if e.Reconcile(); makesUp(e) {
 		t.Error("a Job that is finished stays when the tenant falls asleep")
+	}
+}
+
+// TestSleepsBeforeItsFirstBackup: nothing of its backups is known then, and the status says so in a form that can be applied.
+func TestSleepsBeforeItsFirstBackup(t *testing.T) {
+	const backup = `"backup":{"enabled":true,"schedule":"0 2 * * *"}`
+	e := crossplanetest.New(t, `{`+backup+`}`, withStore).Install()
+	e.SetAge(tenant.BackupCronJob, time.Minute)
+	e.Reconcile()
+	if e.Status("backup", "next") == "" {
+		t.Fatal("the status has no next backup: this shows nothing")
+	}
+	e.SetSpec(`{` + backup + `,"hibernation":{"enabled":true}}`)
+	e.Cycle(3)
+	if got := e.Status("phase"); got != string(v1alpha1.PhaseHibernated) {
+		t.Fatalf("it is %s", got)
+	}
+	if status := wire.Of(e.XR()).Get("status", "backup"); status.Exists() {
+		t.Errorf("asleep, the status of its backups is %v", status)
 	}
 }

@@ -21,9 +21,9 @@ type drifting struct {
 
 const server = "argo-workflows-server"
 
-func drifts(t *testing.T, spec, input string) *drifting {
+func drifts(t *testing.T, input string) *drifting {
 	t.Helper()
-	d := &drifting{crossplanetest.New(t, spec, input), crossplanetest.Start.Add(time.Hour)}
+	d := &drifting{crossplanetest.New(t, two, input), crossplanetest.Start.Add(time.Hour)}
 	d.Install()
 	d.Now = func() time.Time { return d.now }
 	d.Cycle(1)
@@ -76,7 +76,7 @@ func TestComponentDrifts(t *testing.T) {
 		"Unavailable": {crossplanetest.Catalogue, func(w *proxy.Workload) { w.Available = false }, false, "Deployment argo-workflows-server is not fully available, replicas wanted: 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := drifts(t, two, tc.input)
+			d := drifts(t, tc.input)
 			d.SetComponentWorkload(server, tc.change)
 			if got := d.repairs(); got != tc.repairs {
 				t.Errorf("repairs: %t", got)
@@ -115,7 +115,7 @@ func TestComponentDrifts(t *testing.T) {
 // TestComponentDriftIsBounded: what is deleted again and again is brought back three times an hour; the claim says so, and a change of the values is a
 // new beginning.
 func TestComponentDriftIsBounded(t *testing.T) {
-	d := drifts(t, two, crossplanetest.Catalogue)
+	d := drifts(t, crossplanetest.Catalogue)
 	begun := 0
 	for end := d.now.Add(50 * time.Minute); d.now.Before(end); d.now = d.now.Add(time.Minute) {
 		d.SetComponentWorkload(server, deleted)
@@ -137,7 +137,7 @@ func TestComponentDriftIsBounded(t *testing.T) {
 
 // TestComponentDeletedAgain: one that is deleted right after it was brought back comes back within minutes, too, though the tenant is at rest.
 func TestComponentDeletedAgain(t *testing.T) {
-	d := drifts(t, two, crossplanetest.Catalogue)
+	d := drifts(t, crossplanetest.Catalogue)
 	d.SetComponentWorkload(server, deleted)
 	if !d.repairs() {
 		t.Fatal("it isn't brought back")
@@ -164,7 +164,7 @@ func TestComponentDeletedAgain(t *testing.T) {
 
 // TestComponentStoppedByValues: one whose values ask for no replicas is never ready, and isn't brought back for that.
 func TestComponentStoppedByValues(t *testing.T) {
-	d := drifts(t, two, crossplanetest.Catalogue)
+	d := drifts(t, crossplanetest.Catalogue)
 	d.SetSpec(strings.Replace(two, `"values":{`, `"values":{"server":{"replicas":0},`, 1))
 	stop := func(w *proxy.Workload) { w.Replicas = 0 }
 	d.Reconcile()

@@ -513,7 +513,8 @@ func (c *components) comesBack(ctx context.Context, t *testing.T, _ *envconf.Con
 // deleted deletes the tenant in the moment in which a component is being removed.
 func (c *components) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.live.Patch(ctx, t, named("workflows"), "spec", "components")
-	c.await(ctx, t, "rollouts", v1alpha1.ComponentRemoving)
+	// A claim may tell of a removal only once it is over.
+	c.live.Await(ctx, t, componentWithin, "rollouts are being removed", func(s *claim.State) bool { return s.Component("rollouts").State != string(v1alpha1.ComponentReady) })
 	deletePromptly(ctx, t, c.live)
 	return ctx
 }

@@ -50,7 +50,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 	now = now.UTC().Truncate(time.Second)
 	r := rollout.Next(rollout.Channel{Strategy: strategy, Revision: c.newest.Number, Paused: c.spec.Paused, Records: c.records, Assignments: c.assignments}, c.state, now)
 	r.State.Digest = c.digest
-	if fingerprint.Of(r.State) == fingerprint.Of(c.state) && !xr.Condition("Responsive").False() {
+	if fingerprint.Of(r.State) == fingerprint.Of(c.state) {
 		rsp.GetMeta().Ttl = durationpb.New(rest)
 	}
 	if !r.Again.IsZero() {

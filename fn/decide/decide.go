@@ -19,7 +19,7 @@ type Result struct {
 func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (Result, error) {
 	d, err := decide(c.Take)
 	out := Result{Decision: d, Accepted: c.Take, Standing: c.Standing}
-	// Where the tenant's claim is refused, nothing depends on what it waits for.
+	// Where it can't have what it is to have, it doesn't matter what it waits for.
 	if c.Other == nil || err != nil && !c.Took {
 		return out, err
 	}

@@ -106,9 +106,7 @@ func answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, require
 		response.Fatal(rsp, err)
 		return err
 	}
-	// Crossplane drops events of what changes too often, the last one perhaps among them.
-	dropped := wire.Of(req.GetObserved().GetComposite().GetResource()).Condition("Responsive").False()
-	if decode.Watched(req, rsp, required) && !dropped {
+	if decode.Watched(req, rsp, required) && !wire.Of(req.GetObserved().GetComposite().GetResource()).Throttled() {
 		return with(ttlAtRest)
 	}
 	return with(ttl)

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -162,15 +163,14 @@ func reportProviders(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest
 			tested = append(tested, name+" "+want)
 		}
 	}
-	condition := func(with func(*fnv1.RunFunctionResponse, string, string) *response.ConditionOption, reason string, messages []string) {
-		with(rsp, v1alpha1.ConditionProvidersTested, reason).WithMessage(strings.Join(messages, "; ")).TargetComposite()
-	}
-	switch {
-	case len(others) > 0:
-		condition(response.ConditionFalse, v1alpha1.ReasonUntested, append(others, unknown...))
-	case len(unknown) > 0:
-		condition(response.ConditionUnknown, v1alpha1.ReasonVersionUnknown, unknown)
+	is := condition.Condition{Type: v1alpha1.ConditionProvidersTested, True: len(others)+len(unknown) == 0, Unknown: len(others) == 0}
+	switch messages := slices.Concat(others, unknown); {
+	case is.True:
+		is.Reason, is.Message = v1alpha1.ReasonTested, strings.Join(tested, " and ")+" are what is tested"
+	case is.Unknown:
+		is.Reason, is.Message = v1alpha1.ReasonVersionUnknown, strings.Join(messages, "; ")
 	default:
-		condition(response.ConditionTrue, v1alpha1.ReasonTested, []string{strings.Join(tested, " and ") + " are what is tested"})
+		is.Reason, is.Message = v1alpha1.ReasonUntested, strings.Join(messages, "; ")
 	}
+	is.Write(rsp).TargetComposite()
 }

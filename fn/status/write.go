@@ -84,7 +84,7 @@ func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
 func Rests(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) bool {
 	asleep := t.Phase == v1alpha1.PhaseHibernated && tenant.PhaseOf(t.Observed) == t.Phase
 	return (asleep || rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE && tenant.PhaseOf(t.Observed) == v1alpha1.PhaseReady) && t.Refused == nil &&
-		!t.Observed.XR.Condition("Responsive").False() && !accounts.Settles(t)
+		!t.Observed.XR.Throttled() && !accounts.Settles(t)
 }
 
 // event emits an event for a condition that has changed since the XR's last status: events at

@@ -23,7 +23,8 @@ func Report(rsp *fnv1.RunFunctionResponse, xr Struct, status any) (*fnv1.Resourc
 	lines(of)
 	// Crossplane needs to know what it applies a status to.
 	object := map[string]any{"apiVersion": xr.String("apiVersion"), "kind": xr.String("kind"), "status": of}
-	dropEmpty(object)
+	// Server-side apply makes null of an empty object in whose place there was one with fields, and then nothing of the status can be applied.
+	Prune(object)
 	s, err := structpb.NewStruct(object)
 	if err != nil {
 		return nil, err
@@ -34,16 +35,6 @@ func Report(rsp *fnv1.RunFunctionResponse, xr Struct, status any) (*fnv1.Resourc
 	merge(composite.GetResource(), s)
 	rsp.Desired = &fnv1.State{Composite: composite, Resources: maps.Clone(rsp.GetDesired().GetResources())}
 	return composite, nil
-}
-
-// dropEmpty removes objects without fields. Server-side apply makes null of one in whose place there was one with fields, which is invalid then:
-// nothing of the composite resource would be applied any more.
-func dropEmpty(m map[string]any) {
-	maps.DeleteFunc(m, func(_ string, v any) bool {
-		object, ok := v.(map[string]any)
-		dropEmpty(object)
-		return ok && len(object) == 0
-	})
 }
 
 // lines has each text in a value on one line.

@@ -150,6 +150,10 @@ func (o Struct) Created() time.Time {
 // Deleting reports whether an object is being deleted.
 func (o Struct) Deleting() bool { return o.String("metadata", "deletionTimestamp") != "" }
 
+// Throttled reports whether Crossplane's circuit breaker drops events of a composite resource, because there are too many: the last change may be
+// among them.
+func (o Struct) Throttled() bool { return o.Condition("Responsive").False() }
+
 // Composed is an observed composed resource.
 type Composed struct {
 	Struct

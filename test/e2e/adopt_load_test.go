@@ -18,7 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
-// endsEvery is how often Crossplane's pod is deleted while tenants are moved. A move of three takes some 20 seconds when nothing ends.
+// endsEvery is how often Crossplane's pod is deleted while tenants are moved.
 const endsEvery = 7 * time.Second
 
 // movers are three customers whose claims become VirtualArgoCDs of group m.virtualargocd.io, and claims again.
@@ -98,7 +98,8 @@ func (m *movers) move(find func(host *kube.Cluster, namespace, name string) (*cl
 func endCrossplane(ctx context.Context, t *testing.T) (stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan int)
+	t.Cleanup(cancel)
+	ended := make(chan int, 1)
 	go func() {
 		n := 0
 		for {

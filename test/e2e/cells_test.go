@@ -91,28 +91,8 @@ func TestCells(t *testing.T) {
 }
 
 func (c *cells) start(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	options, err := platform.FromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := node.FromEnvironment(options.Cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("VARGO_CLUSTER", secondCell)
-	t.Setenv("VARGO_CLUSTER_INDEX", fmt.Sprint(secondCellIndex))
-	if c.secondConfig, err = node.FromEnvironment(options.Cache); err != nil {
-		t.Fatal(err)
-	}
-	options.Tests, options.Full = true, full
-	options.Progress = platform.Lines(func(line string) { fmt.Println(secondCell+":", line) })
-	cluster, err := platform.Ensure(ctx, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.second, err = kube.New(cluster.Config); err != nil {
-		t.Fatal(err)
-	}
+	first, second := startAnother(ctx, t, secondCell, secondCellIndex, &c.secondConfig, func(*platform.Options) {})
+	c.second = second
 	if err := node.Join(first, c.secondConfig); err != nil {
 		t.Fatal(err)
 	}

@@ -104,9 +104,9 @@ func (a *aged) renews(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 }
 
 // published is the serial number of the client certificate that vcluster publishes.
-func (a *aged) published(ctx context.Context, t *testing.T) string {
+func (n *tenant) published(ctx context.Context, t *testing.T) string {
 	t.Helper()
-	s, err := host.Typed.CoreV1().Secrets(a.namespace).Get(ctx, "vc-vcluster", metav1.GetOptions{})
+	s, err := host.Typed.CoreV1().Secrets(n.namespace).Get(ctx, "vc-vcluster", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +127,9 @@ func serialOf(t *testing.T, kubeconfig []byte) string {
 }
 
 // expire puts a certificate in the place of one of the virtual cluster's that is as good, and for 30 days only.
-func (a *aged) expire(ctx context.Context, t *testing.T, name string) {
+func (n *tenant) expire(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	secrets := host.Typed.CoreV1().Secrets(a.namespace)
+	secrets := host.Typed.CoreV1().Secrets(n.namespace)
 	s, err := secrets.Get(ctx, "vcluster-certs", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

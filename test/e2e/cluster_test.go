@@ -81,6 +81,37 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 	return ctx, nil
 }
 
+// startAnother starts another embedded cluster beside the one that the tests run on, which it also returns. What is at config ends the other one, also
+// where it doesn't come up. with changes what it is.
+func startAnother(ctx context.Context, t *testing.T, name string, index int, config *node.Config, with func(*platform.Options)) (node.Config, *kube.Cluster) {
+	t.Helper()
+	options, err := platform.FromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := node.FromEnvironment(options.Cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VARGO_CLUSTER", name)
+	t.Setenv("VARGO_CLUSTER_INDEX", fmt.Sprint(index))
+	if *config, err = node.FromEnvironment(options.Cache); err != nil {
+		t.Fatal(err)
+	}
+	options.Tests, options.Full = true, full
+	options.Progress = platform.Lines(func(line string) { fmt.Println(name+":", line) })
+	with(&options)
+	cluster, err := platform.Ensure(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := kube.New(cluster.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first, started
+}
+
 // needsEmbedded skips a test of servers that stand for a customer's own: their image is in the embedded cluster alone.
 func needsEmbedded(t *testing.T) {
 	t.Helper()

@@ -172,7 +172,7 @@ func (c *components) newVersion(ctx context.Context, t *testing.T, _ *envconf.Co
 	return ctx
 }
 
-// showMemory logs what the pods of components take, as docs/scale.md tells.
+// showMemory logs what each pod of the tenant takes, those of components among them.
 func (c *components) showMemory(ctx context.Context, t *testing.T) {
 	t.Helper()
 	pods, err := host.Typed.CoreV1().Pods(tenantNamespace(ctx, c.live)).List(ctx, metav1.ListOptions{})

@@ -240,7 +240,7 @@ func (d *downtime) upgrade(ctx context.Context, t *testing.T) {
 
 // certificates has vcluster renew its certificates, as it does when a control plane starts less than 90 days before they expire.
 func (d *downtime) certificates(ctx context.Context, t *testing.T) {
-	a := &aged{tenant: tenant{live: d.large.live, namespace: d.large.namespace}}
+	a := &tenant{live: d.large.live, namespace: d.large.namespace}
 	before := a.published(ctx, t)
 	a.expire(ctx, t, "apiserver-kubelet-client")
 	d.evict(ctx, t, "app=vcluster")

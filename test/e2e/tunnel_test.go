@@ -32,7 +32,7 @@ const (
 	closedStore, storeAgent, agents = "store-0042", "chain-store-0042", "virtual-argocd-agent"
 	closedStores                    = "e2e-tunnel"
 	// closedCluster is the name of the closed cluster on this machine, and closedIndex its index.
-	closedCluster, closedIndex = "tunnel-closed", "15"
+	closedCluster, closedIndex = "tunnel-closed", 15
 )
 
 // closed is a customer, chain, with a cluster behind a firewall, from which only the URL of the customer's Argo CD is reached.
@@ -104,27 +104,7 @@ func (c *closed) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 // start starts the closed cluster: Kubernetes, without Crossplane and this project.
 func (c *closed) start(ctx context.Context, t *testing.T) {
 	t.Helper()
-	options, err := platform.FromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.first, err = node.FromEnvironment(options.Cache); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("VARGO_CLUSTER", closedCluster)
-	t.Setenv("VARGO_CLUSTER_INDEX", closedIndex)
-	if c.config, err = node.FromEnvironment(options.Cache); err != nil {
-		t.Fatal(err)
-	}
-	options.Tests, options.Full, options.FromGit = true, full, true
-	options.Progress = platform.Lines(func(line string) { fmt.Println(closedCluster+":", line) })
-	cluster, err := platform.Ensure(ctx, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.cluster, err = kube.New(cluster.Config); err != nil {
-		t.Fatal(err)
-	}
+	c.first, c.cluster = startAnother(ctx, t, closedCluster, closedIndex, &c.config, func(o *platform.Options) { o.FromGit = true })
 	if err := node.JoinClosed(c.first, c.config); err != nil {
 		t.Fatal(err)
 	}
@@ -236,12 +216,12 @@ func (c *closed) closedToOthers(ctx context.Context, t *testing.T, _ *envconf.Co
 	virtual := byAddress(ctx, t, c.chain)
 	beside := runProbe(ctx, t, virtual, "argocd", probePod("beside"))
 	mustNotAnswer(t, "a pod beside Argo CD", beside.tryBeside(ctx, t, "argocd-tunnel.argocd:8081", api...), api)
-	url, open := net.JoinHostPort(ingress.Address, "443"), net.JoinHostPort(c.first.Addresses().Node, "6443")
+	url, hostAPI := net.JoinHostPort(ingress.Address, "443"), net.JoinHostPort(c.first.Addresses().Node, "6443")
 	onHost := runProbe(ctx, t, host, closedStores, probePod("on-host"))
-	onHost.mustReach(ctx, t, open)
+	onHost.mustReach(ctx, t, hostAPI)
 	api = append(api[:1], net.JoinHostPort(within.address, fmt.Sprint(answerPort)))
 	mustNotAnswer(t, "a pod of the host", onHost.tryBeside(ctx, t, url, api...), api)
-	if got := within.tryBeside(ctx, t, url, open); got[open] == netcheck.Connected {
+	if got := within.tryBeside(ctx, t, url, hostAPI); got[hostAPI] == netcheck.Connected {
 		t.Error("the closed cluster reaches more of the host than its ingress controller: this shows little")
 	}
 

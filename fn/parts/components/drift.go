@@ -43,7 +43,7 @@ func Again(t tenant.Tenant) time.Time {
 	var first time.Time
 	for _, c := range t.Components {
 		next := release.NextRepair(t, tenant.ComponentResource(c.Name))
-		if len(lost(t, c)) > 0 && !next.IsZero() && (first.IsZero() || next.Before(first)) {
+		if !next.IsZero() && len(lost(t, c)) > 0 && (first.IsZero() || next.Before(first)) {
 			first = next
 		}
 	}

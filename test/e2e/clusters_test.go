@@ -298,10 +298,27 @@ const toldOfWithin = 2 * time.Minute
 func (c *connected) awaitStates(ctx context.Context, t *testing.T, state string) *claim.State {
 	t.Helper()
 	status := map[string]metav1.ConditionStatus{"Connected": metav1.ConditionTrue, "Failed": metav1.ConditionFalse}[state]
+	defer func() {
+		if t.Failed() {
+			t.Log(c.counted(ctx, t))
+		}
+	}()
 	return c.hub.Await(ctx, t, toldOfWithin, "tells that its clusters are "+state, func(s *claim.State) bool {
 		return s.Condition(claim.ClustersConnected).Status == status && len(s.Clusters) == len(c.clusters) && s.IsReady() &&
 			!slices.ContainsFunc(s.Clusters, func(c claim.Connection) bool { return c.State != state })
 	})
+}
+
+// counted is what Argo CD's metrics say of clusters and of the requests to them.
+func (c *connected) counted(ctx context.Context, t *testing.T) string {
+	page, err := open(ctx, t, c.hub).Typed.CoreV1().Pods("argocd").ProxyGet("http", "argocd-application-controller-0", "8082", "metrics", nil).DoRaw(ctx)
+	lines := []string{fmt.Sprint("what Argo CD's metrics say: ", err)}
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "argocd_cluster_") || strings.HasPrefix(line, "argocd_kubectl_requests_total") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // unreachable stops the cluster's API server for a while. Argo CD itself calls such a cluster connected for hours.

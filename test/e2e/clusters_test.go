@@ -291,8 +291,13 @@ func (c *connected) deployed(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-// toldOfWithin is the promise for what Argo CD tells to be told by the claim.
-const toldOfWithin = 2 * time.Minute
+const (
+	// toldOfWithin is the promise for what Argo CD tells to be told by the claim.
+	toldOfWithin = 2 * time.Minute
+	// noticedWithin is how long Argo CD may take to notice that an API server is gone: its HTTP client gives up a connection after 45 seconds
+	// without an answer, and the attempt to open another after 30.
+	noticedWithin = 75 * time.Second
+)
 
 // awaitStates waits until the claim tells that all clusters are in a state, and so does its condition.
 func (c *connected) awaitStates(ctx context.Context, t *testing.T, state string) *claim.State {
@@ -303,7 +308,7 @@ func (c *connected) awaitStates(ctx context.Context, t *testing.T, state string)
 			t.Log(c.counted(ctx, t))
 		}
 	}()
-	return c.hub.Await(ctx, t, toldOfWithin, "tells that its clusters are "+state, func(s *claim.State) bool {
+	return c.hub.Await(ctx, t, noticedWithin+toldOfWithin, "tells that its clusters are "+state, func(s *claim.State) bool {
 		return s.Condition(claim.ClustersConnected).Status == status && len(s.Clusters) == len(c.clusters) && s.IsReady() &&
 			!slices.ContainsFunc(s.Clusters, func(c claim.Connection) bool { return c.State != state })
 	})

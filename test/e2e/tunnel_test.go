@@ -113,7 +113,7 @@ func (c *closed) start(ctx context.Context, t *testing.T) {
 // awaits waits until the claim tells a state of the cluster, with a part of a message.
 func (c *closed) awaits(ctx context.Context, t *testing.T, state, message string) claim.Connection {
 	t.Helper()
-	return c.chain.Await(ctx, t, toldOfWithin+time.Minute, "tells that its cluster is "+state, func(s *claim.State) bool {
+	return c.chain.Await(ctx, t, noticedWithin+toldOfWithin, "tells that its cluster is "+state, func(s *claim.State) bool {
 		return len(s.Clusters) == 1 && s.Clusters[0].State == state && strings.Contains(s.Clusters[0].Message, message)
 	}).Clusters[0]
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	"github.com/virtual-argocd/virtual-argocd/fn/spare"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -29,13 +28,15 @@ func GoesBackTo(r rollout.Record, c tenant.Channel) string {
 func Record(t tenant.Tenant) rollout.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := t.Observed.Record()
-	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", decode.LabelChannel) != t.Standing.Name {
+	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", tenant.LabelChannel) != t.Standing.Name {
 		// What another channel did to the tenant says nothing about this one.
 		r = rollout.Record{Revision: t.Standing.Revision, Phase: r.Phase, Since: r.Since, Why: r.Why}
 	}
-	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", recordLabels(t.Observed.XR), t.Standing.Schedule
+	r.Tenant, r.Claim, r.Labels = t.Observed.XR.String("metadata", "name"), "", recordLabels(t.Observed.XR)
+	schedule := t.Standing.Schedule
 	// A channel doesn't need the reason of a freeze, and each change of a record has it read all.
-	r.Schedule.Reason = ""
+	schedule.Reason = ""
+	r = r.Plan(schedule, now)
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
 	}

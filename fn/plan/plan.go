@@ -31,14 +31,11 @@ type Plan struct {
 	Spec apiv1alpha1.PlanSpec `json:"data"`
 }
 
-// Content returns the plan without what takes effect at once, which is in no revision: whom it is for,
-// its channel, when its tenants may change, and their backups.
-func (c Plan) Content() Plan {
-	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance, c.Spec.Backup, c.Spec.Hibernation, c.Spec.ExpireAfter = nil, "", nil, nil, nil, ""
-	return c
-}
+// Content returns the plan without what takes effect at once, which is in no revision.
+func (c Plan) Content() Plan { return c.Now(Plan{}) }
 
-// Now returns the plan with what takes effect at once as it is in another.
+// Now returns the plan with what takes effect at once as it is in another: whom it is for, its channel, when its tenants may change, are
+// asleep and expire, and their backups.
 func (c Plan) Now(is Plan) Plan {
 	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance = is.Spec.Namespaces, is.Spec.Channel, is.Spec.Maintenance
 	c.Spec.Backup, c.Spec.Hibernation, c.Spec.ExpireAfter = is.Spec.Backup, is.Spec.Hibernation, is.Spec.ExpireAfter

@@ -95,6 +95,7 @@ func (t *tenants) assign(c *Channel, in step, goesOn bool, now time.Time) {
 		a := Assignment{Tenant: next.Tenant, Revision: c.Revision, Until: now.Add(c.progressDeadline), Mends: next.broken, Again: next.again}
 		assigned[a.Tenant], added = true, append(added, a)
 		t.progressing.Add(next.name())
+		t.statuses[next.Tenant] = progressing
 		t.again = sooner(t.again, a.Until.Add(Settle))
 	}
 	// The assignment with which a tenant was passed over is replaced.

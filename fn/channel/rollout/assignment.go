@@ -9,7 +9,8 @@ const (
 	// retry is how long after the end of an assignment that was passed over the tenant is assigned
 	// the revision again, after all others.
 	retry = time.Hour
-	// maxAssignments is how many assignments there may be: the channel composes an object for each.
+	// maxAssignments is how many assignments may be open: the channel composes an object for each, and for those with which tenants were passed
+	// over, at most one for each tenant.
 	maxAssignments = 1000
 )
 

@@ -80,7 +80,7 @@ func (t *tenants) waits() string {
 	for _, of := range []struct {
 		what string
 		few.Names
-	}{{"haven't said yet what the revision changes", t.silent}, {"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"didn't begin in time, and are passed over", t.timedOut}, {"were created later, and get the revision in the last step", t.joined}} {
+	}{{"haven't said yet what the revision changes", t.silent}, {"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"asleep", t.asleep}, {"didn't begin in time, and are passed over", t.timedOut}, {"were created later, and get the revision in the last step", t.joined}} {
 		if of.N > 0 {
 			out = append(out, of.what+": "+of.String())
 		}

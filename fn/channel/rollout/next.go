@@ -40,7 +40,7 @@ type State struct {
 // A Halt says when and why a rollout halted. It ends with a pause, or once fewer tenants have failed if another
 // revision is at fault than the newest.
 type Halt struct {
-	// Revision is the number of the revision that is at fault; 0 for an earlier one than the newest.
+	// Revision is the number of the revision that is at fault; 0 if it was an earlier one than the newest of that moment.
 	Revision int64     `json:"revision"`
 	At       time.Time `json:"at"`
 	// Message names the failed tenants, and says how they failed.

@@ -302,6 +302,11 @@ func TestNext(t *testing.T) {
 			r := s.has(0, 40*minute, "Hibernated", 35*minute)
 			*r = r.See("Waking", "", ago(5*minute))
 		}, 0, false, "progressing: n0/c"},
+		"WokenLater": {"So it has if its schedule says so later than its phase.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := s.has(0, 40*minute, "Updating", 35*minute)
+			r.Schedule.Asleep = true
+			*r = r.Plan(maintenance.Schedule{}, ago(5*minute))
+		}, 0, false, "progressing: n0/c"},
 		"Asleep": {"One that is asleep is skipped.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Schedule.Asleep = true }, 8, false, "progressing: "},
 		"Frozen": {"A frozen tenant is skipped.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Schedule.Thaws = testNow.Add(time.Hour) }, 8, false, "progressing: "},
 		"LastStep": {"Below 100 percent it stops.", v1alpha1.ChannelRollout{Steps: steps[:1]}, func(s *scene) {
@@ -346,7 +351,11 @@ func TestComplete(t *testing.T) {
 	if r.State.Complete != 2 || r.Conditions[2].True || r.Conditions[2].Message != "3 of 4 tenants have revision 2; frozen: n3/c" {
 		t.Errorf("got %+v, %+v", r.State, r.Conditions[2])
 	}
-	s.Records[3].Schedule.Thaws = time.Time{}
+	s.Records[3].Schedule = maintenance.Schedule{Asleep: true}
+	if r, _ := s.next(); r.State.Complete != 2 || r.Conditions[2].Message != "3 of 4 tenants have revision 2; asleep: n3/c" {
+		t.Errorf("got %+v, %+v", r.State, r.Conditions[2])
+	}
+	s.Records[3].Schedule = maintenance.Schedule{}
 	if r, next := s.next(); r.State.Complete != 1 || !slices.Equal(next, []string{"t3"}) {
 		t.Errorf("got %+v, %v", r.State, next)
 	}
@@ -357,6 +366,34 @@ func TestComplete(t *testing.T) {
 	s.Paused = true
 	if r, _ := s.next(); !r.Conditions[2].True || r.Conditions[0].Reason != v1alpha1.ReasonPaused {
 		t.Errorf("a channel that is paused, and whose tenants all have the revision: %+v", r.Conditions)
+	}
+}
+
+// TestJoinedHalts: a tenant that was created after the revision, and that this breaks, halts the rollout until somebody does something about it.
+func TestJoinedHalts(t *testing.T) {
+	s := newScene(t, 3, v1alpha1.ChannelRollout{MaxFailures: 1})
+	s.Records[0].Created = ago(50 * time.Minute)
+	s.has(0, 40*time.Minute, "Degraded", 30*time.Minute)
+	r, _ := s.next()
+	if r.State.Halted == nil || r.State.Halted.Revision != 2 {
+		t.Fatalf("got %+v", r.State)
+	}
+	s.was = r.State
+	s.Records[0] = s.Records[0].See("Ready", "", ago(time.Minute))
+	if r, next := s.next(); r.State.Halted == nil || len(next) != 0 {
+		t.Errorf("the rollout goes on with %v: %+v", next, r.State)
+	}
+}
+
+// TestEachTenantCountsOnce: the numbers of tenants by status add up, whatever the channel remembers of them, and whoever is assigned the revision now.
+func TestEachTenantCountsOnce(t *testing.T) {
+	s := newScene(t, 4, v1alpha1.ChannelRollout{MaxFailures: 4})
+	s.was.Failures = []Failure{{Tenant: "t0", Name: "n0/c"}, {Tenant: "gone", Name: "n9/c"}}
+	s.has(0, 5*time.Minute, "Updating", 5*time.Minute)
+	r, next := s.next()
+	want := v1alpha1.ChannelTenants{Total: 4, Progressing: 1 + int64(len(next)), ToApply: 3 - int64(len(next))}
+	if r.Tenants != want || len(next) == 0 || r.Conditions[1].Message == "" {
+		t.Errorf("want %+v, got %+v; %+v", want, r.Tenants, r.Conditions[1])
 	}
 }
 

@@ -128,10 +128,7 @@ func (r Record) Edit(spec string, now time.Time) Record {
 func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
 	if was := r.asleep(); r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
-		if was && !r.asleep() && r.Updating() {
-			// It has the whole time again.
-			r.Took = now
-		}
+		r.wake(was, now)
 	}
 	failing, _ := r.failing()
 	if why != "" && (phase == v1alpha1.PhaseUpdating || failing && r.Why == "") {
@@ -141,6 +138,21 @@ func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
 		r.Ready = now
 	}
 	return r
+}
+
+// Plan returns the record of a tenant that may change by a schedule.
+func (r Record) Plan(s maintenance.Schedule, now time.Time) Record {
+	was := r.asleep()
+	r.Schedule = s
+	r.wake(was, now)
+	return r
+}
+
+// wake gives a tenant that was asleep, and isn't any more, the whole time again for the revision to which it was changing.
+func (r *Record) wake(was bool, now time.Time) {
+	if was && !r.asleep() && r.Updating() {
+		r.Took = now
+	}
 }
 
 // asleep reports whether the tenant's pods are kept from running, so that it says nothing about its revision.

@@ -35,9 +35,9 @@ type verdict struct {
 	// next is when it may change although neither the record nor the assignment does; the zero time
 	// for never.
 	next time.Time
-	// ready says that the tenant can be assigned the revision now, and silent that it hasn't said yet what
+	// assignable says that the tenant can be assigned the revision now, and silent that it hasn't said yet what
 	// this would change.
-	ready, silent bool
+	assignable, silent bool
 	// why says how a tenant failed.
 	why string
 }
@@ -92,7 +92,7 @@ func (c *Channel) judge(r *Record, a *Assignment, s *State, late, now time.Time)
 			return is
 		}
 	}
-	if is.ready = state == maintenance.Open; !is.ready {
+	if is.assignable = state == maintenance.Open; !is.assignable {
 		is.next = next
 	}
 	return is

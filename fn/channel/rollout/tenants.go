@@ -14,11 +14,13 @@ const mostFailed = 20
 // tenants of a channel, counted.
 type tenants struct {
 	total int
-	// Names by status.
-	toApply, progressing, succeeded, failed, timedOut, skipped few.Names
+	// statuses by tenant.
+	statuses map[string]status
+	// Names by status. Those of failed include whom the state remembers.
+	progressing, failed, timedOut few.Names
 	// closed are those of toApply whose windows are closed, silent those of toApply that haven't said what
-	// the revision would change, and frozen those of skipped that thaw.
-	closed, silent, frozen few.Names
+	// the revision would change, frozen those of skipped that thaw, and asleep those that don't run.
+	closed, silent, frozen, asleep few.Names
 	// affected are those that the revision would change, and joined those that don't have it and were created
 	// after it.
 	affected, joined few.Names
@@ -27,7 +29,7 @@ type tenants struct {
 
 	// base is how many outside of the mandatory group the revision has changed or would change: steps allow a
 	// share of them. have is how many of these have the revision or may, left is how many of them wait for
-	// their turn or their window, and held how many are frozen.
+	// their turn or their window, and held how many are frozen or asleep.
 	base, have, left, held int
 	// taken is how many progress, and open how many of the assignments may still be followed.
 	taken, open int
@@ -58,7 +60,7 @@ type tenants struct {
 
 // count counts the tenants of a channel.
 func count(c *Channel, s *State, now time.Time) *tenants {
-	t := &tenants{total: len(c.Records), busy: map[string]int{}, namespaces: map[string]bool{}, records: make(map[string]*Record, len(c.Records)), failed: few.Names{Most: mostFailed}}
+	t := &tenants{total: len(c.Records), statuses: make(map[string]status, len(c.Records)), busy: map[string]int{}, namespaces: map[string]bool{}, records: make(map[string]*Record, len(c.Records)), failed: few.Names{Most: mostFailed}}
 	assigned := make(map[string]*Assignment, len(c.Assignments))
 	for i := range c.Assignments {
 		assigned[c.Assignments[i].Tenant] = &c.Assignments[i]
@@ -121,10 +123,13 @@ func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, late, now 
 	if joined && !has {
 		t.joined.Add(name)
 	}
-	if is.ready {
+	if is.assignable {
 		t.candidates = append(t.candidates, candidate{
 			Record: r, mandatory: mandatory, joined: joined, broken: is.status == failed, again: a.Assigns(c.Revision), rank: rankOf(r, mandatory, joined, is),
 		})
+	}
+	if changed {
+		t.blame(r, is)
 	}
 	if joined {
 		return
@@ -135,9 +140,9 @@ func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, late, now 
 		t.awaited++
 	}
 	if changed {
-		t.addChanged(c, r, is)
+		t.addEnd(c, r, is)
 	}
-	waits := is.status == toApply || awaited || is.status == failed && is.ready
+	waits := is.status == toApply || awaited || is.status == failed && is.assignable
 	switch {
 	case mandatory && waits:
 		t.mandatory.Add(name)
@@ -156,42 +161,43 @@ func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, late, now 
 	}
 }
 
-// joined reports whether a tenant was created after the revision. Nobody waits for it, since claims can be created at any time.
+// joined reports whether a tenant was created after the channel has begun with the revision, or gone on with it. Nobody waits for it, since claims can be created at any time.
 func (c *Channel) joined(r *Record, s *State) bool {
 	return !s.Since.IsZero() && r.Created.After(s.Since) && !c.mandatory.Matches(labelsOf(r))
 }
 
 func (t *tenants) addStatus(r *Record, is verdict) {
 	name := r.name()
+	t.statuses[r.Tenant] = is.status
 	switch is.status {
-	case toApply:
-		t.toApply.Add(name)
 	case progressing:
 		t.progressing.Add(name)
 		t.busy[namespaceOf(name)]++
-	case succeeded:
-		t.succeeded.Add(name)
 	case timedOut:
 		t.timedOut.Add(name)
-	case skipped:
-		t.skipped.Add(name)
 	case failed:
 		t.fail(Failure{Tenant: r.Tenant, Name: name}, is.why)
 	}
 	switch {
+	case is.status == skipped && r.asleep():
+		t.asleep.Add(name)
 	case is.status == skipped && !is.next.IsZero():
 		t.frozen.Add(name)
 	case is.silent:
 		t.silent.Add(name)
-	case is.status == toApply && !is.ready:
+	case is.status == toApply && !is.assignable:
 		t.closed.Add(name)
 	}
 }
 
-// addChanged counts a tenant that the revision has changed.
-func (t *tenants) addChanged(c *Channel, r *Record, is verdict) {
+// blame counts what the revision may be at fault for, in a tenant that it has changed.
+func (t *tenants) blame(r *Record, is verdict) {
 	t.namespaces[namespaceOf(r.name())] = true
 	t.blamed = t.blamed || is.status == failed && !r.Mends
+}
+
+// addEnd counts how the change of a tenant to the revision has ended.
+func (t *tenants) addEnd(c *Channel, r *Record, is verdict) {
 	if proves(r) {
 		t.proved++
 	}
@@ -274,9 +280,12 @@ func (t *tenants) over(in step) bool {
 }
 
 func (t *tenants) counts() v1alpha1.ChannelTenants {
+	n := map[status]int64{}
+	for _, is := range t.statuses {
+		n[is]++
+	}
 	return v1alpha1.ChannelTenants{
-		Total: int64(t.total), ToApply: int64(t.toApply.N), Progressing: int64(t.progressing.N), Succeeded: int64(t.succeeded.N),
-		Failed: int64(t.failed.N), TimedOut: int64(t.timedOut.N), Skipped: int64(t.skipped.N),
+		Total: int64(t.total), ToApply: n[toApply], Progressing: n[progressing], Succeeded: n[succeeded], Failed: n[failed], TimedOut: n[timedOut], Skipped: n[skipped],
 	}
 }
 

@@ -261,12 +261,13 @@ type ChannelTenants struct {
 	// +optional
 	Failed int64 `json:"failed"`
 
-	// Tenants that were assigned the revision, and didn't begin in time.
+	// Tenants that were assigned the revision and didn't begin in time, or didn't say in time
+	// what it would change for them.
 	// +optional
 	TimedOut int64 `json:"timedOut"`
 
-	// Tenants that are frozen, were broken by something else before they got the revision, or
-	// have failed before the channel was paused.
+	// Tenants that are frozen or asleep, were broken by something else before they got the
+	// revision, or have failed before the channel was paused.
 	// +optional
 	Skipped int64 `json:"skipped"`
 }

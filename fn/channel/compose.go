@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
-	requests "github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -32,7 +31,7 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, s rollout.Strategy, r ro
 	if err != nil {
 		return err
 	}
-	configMap(composedState, tenant.ChannelState(c.name), stateKey, string(state))
+	configMap(composedState, tenant.ChannelState(c.name), tenant.StateKey, string(state))
 	p := c.published(s, r.State)
 	for number, text := range c.written {
 		// Tenants keep a copy of the revision that they have. The one with which new tenants began until now is there until this
@@ -40,7 +39,7 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, s rollout.Strategy, r ro
 		if number != p.Revision && number != p.Begin && number != c.state.Complete {
 			continue
 		}
-		o := configMap(composedRevision+strconv.FormatInt(number, 10), tenant.RevisionName(c.name, number), requests.RevisionKey, text)
+		o := configMap(composedRevision+strconv.FormatInt(number, 10), tenant.RevisionName(c.name, number), tenant.RevisionKey, text)
 		o.Immutable = new(true)
 	}
 	for _, a := range r.Assignments {
@@ -49,7 +48,7 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, s rollout.Strategy, r ro
 			return err
 		}
 		name := tenant.AssignmentName(c.name, a.Tenant)
-		configMap(composedAssignment+name, name, requests.AssignmentKey, string(text))
+		configMap(composedAssignment+name, name, tenant.AssignmentKey, string(text))
 	}
 	data := map[string]any{}
 	text, err := json.Marshal(p)
@@ -61,8 +60,8 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, s rollout.Strategy, r ro
 	}
 	composed[composedOffer] = resource.Object{
 		Typed: &metav1.PartialObjectMetadata{
-			TypeMeta:   metav1.TypeMeta{APIVersion: requests.EnvironmentAPIVersion, Kind: requests.EnvironmentKind},
-			ObjectMeta: metav1.ObjectMeta{Name: "virtual-argocd-channel-" + c.name, Labels: map[string]string{requests.LabelChannel: c.name}},
+			TypeMeta:   metav1.TypeMeta{APIVersion: tenant.EnvironmentAPIVersion, Kind: tenant.EnvironmentKind},
+			ObjectMeta: metav1.ObjectMeta{Name: tenant.ChannelPublished(c.name), Labels: map[string]string{tenant.LabelChannel: c.name}},
 		},
 		Raw: data, RawAt: []string{"data"},
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,8 +34,6 @@ const (
 	composedOffer      = "offer"
 	composedRevision   = "revision-"
 	composedAssignment = "assignment-"
-
-	stateKey = "state"
 )
 
 // errUnread says that Crossplane hasn't read the required resources yet.
@@ -96,16 +95,16 @@ func (c *request) setComposed(observed map[string]*fnv1.Resource) {
 	for name, r := range observed {
 		o := wire.Of(r.GetResource())
 		content, a := tenant.Revision{}, rollout.Assignment{}
-		text := o.String("data", requests.RevisionKey)
+		text := o.String("data", tenant.RevisionKey)
 		switch {
 		case strings.HasPrefix(name, composedRevision) && json.Unmarshal([]byte(text), &content) == nil && content.Number > 0:
 			c.revisions[content.Number], c.written[content.Number] = content, text
-		case strings.HasPrefix(name, composedAssignment) && json.Unmarshal([]byte(o.String("data", requests.AssignmentKey)), &a) == nil && a.Tenant != "":
+		case strings.HasPrefix(name, composedAssignment) && json.Unmarshal([]byte(o.String("data", tenant.AssignmentKey)), &a) == nil && a.Tenant != "":
 			c.assignments = append(c.assignments, a)
 		}
 	}
 	slices.SortFunc(c.assignments, func(a, b rollout.Assignment) int { return cmp.Compare(a.Tenant, b.Tenant) })
-	state := wire.Of(observed[composedState].GetResource()).String("data", stateKey)
+	state := wire.Of(observed[composedState].GetResource()).String("data", tenant.StateKey)
 	if json.Unmarshal([]byte(state), &c.state) == nil && c.state.Revision > 0 {
 		return
 	}
@@ -141,7 +140,7 @@ func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 // not name the channel any more.
 func (c *request) setRecords(found []wire.Struct) {
 	for _, s := range found {
-		if s.String("metadata", "labels", requests.LabelChannel) != c.name || s.String("metadata", "namespace") != c.secretsIn {
+		if s.String("metadata", "labels", tenant.LabelChannel) != c.name || s.String("metadata", "namespace") != c.secretsIn {
 			continue
 		}
 		r := rollout.Record{}
@@ -194,9 +193,14 @@ func (c *request) mistake(p plan.Plan, r tenant.Offered, owner mistakes.Owner) e
 // check returns the channel's strategy, and an error for a spec that no tenant can have. What only some
 // tenants can't have is reported on these tenants.
 func (c *request) check() (rollout.Strategy, error) {
+	offered := tenant.Offered{Channel: c.name, ChannelOffer: c.spec.Offer}
+	if err := c.mistake(plan.Plan{}, offered, mistakes.Input); err != nil {
+		// It hides those of the offer and of plans.
+		return rollout.Strategy{}, err
+	}
 	_, ofNamespaces := plan.Lists("spec.namespaces", c.spec.Namespaces, "")
 	s, ofRollout := rollout.Parse(c.spec.Rollout)
-	ofOffer := c.mistake(plan.Plan{}, tenant.Offered{Channel: c.name, ChannelOffer: c.spec.Offer}, mistakes.Channel)
+	ofOffer := c.mistake(plan.Plan{}, offered, mistakes.Channel)
 	err := mistakes.Join(ofNamespaces, ofRollout, ofOffer)
 	if err == nil {
 		return s, nil
@@ -220,12 +224,12 @@ func (c *request) setRevision() error {
 		// A channel that was deleted and created again goes on with its numbers.
 		last = max(last, r.Revision)
 	}
-	digest := fingerprint.Of(now)
+	digest := digestOf(now)
 	was, known := c.revisions[last]
 	was.Number = 0
 	number := last
 	// Its object may be lost, or have been refused; or the state is lost.
-	if same := c.state.Revision == last && c.state.Digest == digest || known && fingerprint.Of(was) == digest; !same {
+	if same := c.state.Revision == last && c.state.Digest == digest || known && digestOf(was) == digest; !same {
 		number = last + 1
 	}
 	now.Number = number
@@ -241,10 +245,18 @@ func (c *request) setRevision() error {
 	return err
 }
 
+// digestOf returns the digest of a revision's content. It has the names of the plans, since a plan without content would leave no trace.
+func digestOf(r tenant.Revision) string {
+	return fingerprint.Of(struct {
+		tenant.Revision
+		PlanNames []string
+	}{r, slices.Sorted(maps.Keys(r.Plans))})
+}
+
 // require asks Crossplane for the tenants' records, and for all plans.
 func require(rsp *fnv1.RunFunctionResponse, c *request) {
 	s := wire.Selectors{}
-	s.Labelled(RequiredRecords, "v1", "ConfigMap", c.secretsIn, map[string]string{requests.LabelChannel: c.name})
+	s.Labelled(RequiredRecords, "v1", "ConfigMap", c.secretsIn, map[string]string{tenant.LabelChannel: c.name})
 	s.Labelled(requiredPlans, v1alpha1.APIVersion, v1alpha1.PlanKind, "", nil)
 	rsp.Requirements = &fnv1.Requirements{Resources: s}
 }

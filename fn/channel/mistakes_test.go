@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/function-sdk-go/resource"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
@@ -58,6 +60,43 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 	}
 }
 
+// TestChannelMistakeOfInput: while the input has a mistake, nothing else is looked at, and there is no revision with a plan's mistake in it.
+func TestChannelMistakeOfInput(t *testing.T) {
+	t.Parallel()
+	const in = `"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}`
+	fleet := crossplanetest.ReadyFleet(t, 2, crossplanetest.InSteps)
+	set := func(input string) {
+		fleet.SetInput(input)
+		fleet.Channels["stable"].Request.Input = resource.MustStructJSON(input)
+	}
+	set(`{` + in + `}`)
+	fleet.Tenants["c0"].AddPlan("small", `{"quota":{"count/pods":"55"}}`)
+	fleet.Settle(30, 10*time.Minute)
+	revision := fleet.Channels["stable"].StatusNumber("revision")
+	set(`{` + in + `,"credentials":{"label":"none"}}`)
+	fleet.Tenants["c0"].AddPlan("small", `{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}`)
+	fleet.Settle(3, time.Minute)
+	fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, false, "input.credentials.label")
+	set(`{` + in + `}`)
+	fleet.Settle(3, time.Minute)
+	fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, true, "as they were before: small")
+	if got := fleet.Channels["stable"].StatusNumber("revision"); got != revision {
+		t.Errorf("the revision is %d, want %d: the plan has a mistake", got, revision)
+	}
+}
+
+// TestEmptyPlanIsInTheRevision: a tenant that changes to a plan without content gets that of the revision, and not what is written into it later.
+func TestEmptyPlanIsInTheRevision(t *testing.T) {
+	t.Parallel()
+	fleet := crossplanetest.ReadyFleet(t, 2, `{}`)
+	revision := fleet.Channels["stable"].StatusNumber("revision")
+	fleet.Tenants["c0"].AddPlan("dev", `{}`)
+	fleet.Settle(10, time.Minute)
+	if got := fleet.Channels["stable"].StatusNumber("revision"); got != revision+1 {
+		t.Errorf("the revision is %d, want %d, which has the plan", got, revision+1)
+	}
+}
+
 // TestChannelMistakes: a mistake in a channel is said there, and its tenants keep what they
 // have.
 func TestChannelMistakes(t *testing.T) {
@@ -67,6 +106,7 @@ func TestChannelMistakes(t *testing.T) {
 		"UnknownAtTheTop":   {`{"ofer":{"argocd":{"chartVersion":"9.3.7"}}}`, "spec.ofer: there is no such field: did you mean offer?"},
 		"UnknownField":      {`{"offer":{"argocd":{"version":"1"}}}`, "spec.offer.argocd.version: there is no such field"},
 		"ImpossibleVersion": {`{"offer":{"vcluster":{"chartVersion":"0.1.0"}}}`, "spec.offer.vcluster.chartVersion: vcluster 0.1.0 is not supported"},
+		"OldVCluster":       {`{"offer":{"vcluster":{"chartVersion":"0.34.1"}}}`, `spec.offer.vcluster.chartVersion: vcluster 0.34.1 doesn't support Kubernetes "v1.36`},
 		"Range":             {`{"offer":{"argocd":{"chartVersion":"*"}}}`, "spec.offer.argocd.chartVersion"},
 		"KubernetesTooNew":  {`{"offer":{"kubernetes":{"version":"v1.99.0"}}}`, "spec.offer.kubernetes.version"},
 		"ProtectedValue":    {`{"offer":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, "spec.offer.vcluster.values.policies.networkPolicy"},

@@ -18,7 +18,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -110,7 +109,7 @@ func pause(name string, typed any, wakes bool) {
 func record(t tenant.Tenant) (resource.Object, error) {
 	text, err := json.Marshal(t.Record)
 	labels := resource.OfTenant(t)
-	labels[decode.LabelChannel] = t.Standing.Name
+	labels[tenant.LabelChannel] = t.Standing.Name
 	return resource.Object{Typed: &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ChannelRecord, Labels: labels},

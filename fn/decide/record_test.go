@@ -10,7 +10,6 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -72,7 +71,7 @@ func TestRecord(t *testing.T) {
 			if of == "" {
 				of = "stable"
 			}
-			encoded, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{decode.LabelChannel: of}}, "data": map[string]any{tenant.RecordKey: string(text)}})
+			encoded, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{tenant.LabelChannel: of}}, "data": map[string]any{tenant.RecordKey: string(text)}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,20 +17,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// What a channel and its tenants write for each other.
-const (
-	// EnvironmentAPIVersion and EnvironmentKind are those of what a channel publishes.
-	EnvironmentAPIVersion = "apiextensions.crossplane.io/v1beta1"
-	EnvironmentKind       = "EnvironmentConfig"
-	// LabelChannel is the label on what a channel publishes and on the records of its tenants. Its
-	// value is the channel's name.
-	LabelChannel = "virtualargocd.io/channel"
-
-	// RevisionKey and AssignmentKey are the keys in the ConfigMaps with a revision, and with a tenant's assignment.
-	RevisionKey   = "revision"
-	AssignmentKey = "assignment"
-)
-
 // channelName returns the channel that a plan names, or else a claim; "" for none.
 func channelName(ofPlan plan.Plan, ask tenant.Ask) string {
 	return cmp.Or(ofPlan.Spec.Channel, ask.Channel)
@@ -51,16 +37,16 @@ func findChannel(req *fnv1.RunFunctionRequest, g tenant.Given, recordsIn string)
 	if len(validation.IsValidLabelValue(c.Name)) > 0 {
 		return c, field.Errorf("%.80q is not the name of a channel: write one such as stable", c.Name)
 	}
-	found, read := wire.Required(req, requiredChannel+c.Name, EnvironmentAPIVersion, EnvironmentKind)
-	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "labels", LabelChannel) != c.Name })
+	found, read := wire.Required(req, requiredChannel+c.Name, tenant.EnvironmentAPIVersion, tenant.EnvironmentKind)
+	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "labels", tenant.LabelChannel) != c.Name })
 	switch {
 	case !read:
 		return c, ErrUnread
 	case len(found) > 1:
-		return c, ofChannel(c.Name).Errorf("EnvironmentConfigs %s all have the label %s: %s: delete all but the one that the channel has composed", names(found), LabelChannel, c.Name)
+		return c, ofChannel(c.Name).Errorf("EnvironmentConfigs %s all have the label %s: %s: delete all but the one that the channel has composed", names(found), tenant.LabelChannel, c.Name)
 	case len(found) == 0:
 		c.Missing = true
-		all, read := wire.Required(req, requiredChannels, EnvironmentAPIVersion, EnvironmentKind)
+		all, read := wire.Required(req, requiredChannels, tenant.EnvironmentAPIVersion, tenant.EnvironmentKind)
 		if !read {
 			return c, ErrUnread
 		}
@@ -100,7 +86,7 @@ func readRevisions(req *fnv1.RunFunctionRequest, c *tenant.Channel, xrName, in s
 	}
 	o, _ := wire.RequiredObject(req, requiredAssignment+c.Name, "ConfigMap", in, tenant.AssignmentName(c.Name, xrName))
 	a := &rollout.Assignment{}
-	if json.Unmarshal([]byte(o.String("data", AssignmentKey)), a) == nil && a.Tenant == xrName {
+	if json.Unmarshal([]byte(o.String("data", tenant.AssignmentKey)), a) == nil && a.Tenant == xrName {
 		c.Assignment = a
 	}
 	return nil
@@ -117,7 +103,7 @@ func readRevision(req *fnv1.RunFunctionRequest, channel string, number int64, in
 		return nil, ErrUnread
 	}
 	revision := &tenant.Revision{}
-	if json.Unmarshal([]byte(o.String("data", RevisionKey)), revision) != nil || revision.Number != number {
+	if json.Unmarshal([]byte(o.String("data", tenant.RevisionKey)), revision) != nil || revision.Number != number {
 		return nil, nil
 	}
 	return revision, nil
@@ -143,7 +129,7 @@ func ofChannel(name string) mistakes.Field {
 func possibleChannels(all []wire.Struct, namespace string) string {
 	var there []string
 	for _, s := range all {
-		name := s.String("metadata", "labels", LabelChannel)
+		name := s.String("metadata", "labels", tenant.LabelChannel)
 		if ok, err := plan.Lists("", s.Strings("data", "namespaces"), namespace); name != "" && ok && err == nil {
 			there = append(there, name)
 		}

@@ -75,8 +75,12 @@ func Require(rsp *fnv1.RunFunctionResponse, asked tenant.Given, err error, used 
 	return len(names) > 0
 }
 
-// requirePlan requires the plan that is asked for, and all plans if the claim can't have that.
+// requirePlan requires the plan that is asked for, and all plans if the claim can't have that; and the plan of the accepted spec, with which a
+// tenant goes on whose claim is refused.
 func requirePlan(s wire.Selectors, asked tenant.Given, err error) {
+	if asked.Was != nil {
+		RequirePlan(s, asked.Was.Spec.Plan)
+	}
 	if RequirePlan(s, asked.Spec.Plan) && errors.As(err, &unknownPlan{}) {
 		s.Labelled(requiredPlans, v1alpha1.APIVersion, v1alpha1.PlanKind, "", nil)
 	}
@@ -102,7 +106,7 @@ func requireChannel(s wire.Selectors, g tenant.Given) {
 	if c.Name == "" || len(validation.IsValidLabelValue(c.Name)) > 0 {
 		return
 	}
-	s.Labelled(requiredChannel+c.Name, EnvironmentAPIVersion, EnvironmentKind, "", map[string]string{LabelChannel: c.Name})
+	s.Labelled(requiredChannel+c.Name, tenant.EnvironmentAPIVersion, tenant.EnvironmentKind, "", map[string]string{tenant.LabelChannel: c.Name})
 	s.Named(requiredAssignment+c.Name, "v1", "ConfigMap", in, tenant.AssignmentName(c.Name, g.XRName))
 	for _, number := range []int64{c.Revision, c.Begin} {
 		if number > 0 {
@@ -111,7 +115,7 @@ func requireChannel(s wire.Selectors, g tenant.Given) {
 		}
 	}
 	if c.Missing {
-		s.Labelled(requiredChannels, EnvironmentAPIVersion, EnvironmentKind, "", nil)
+		s.Labelled(requiredChannels, tenant.EnvironmentAPIVersion, tenant.EnvironmentKind, "", nil)
 	}
 }
 

@@ -173,7 +173,8 @@ func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 		{"The claim has a mistake.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"30"}}`, "30"},
 		{"The platform takes some pods away.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"25"}}`, "25"},
 		{"The platform makes a mistake, too.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"vcluster":{"quotta":{}}}`, "25"},
-		{"The claim asks for a plan that isn't there.", `{"plan":"huge"}`, `{"quota":{"count/pods":"20"}}`, "25"},
+		{"The claim asks for a plan that isn't there.", `{"plan":"huge"}`, `{"quota":{"count/pods":"20"}}`, "20"},
+		{"It can't be decoded.", `{"plan":"huge","argocd":{"values":{"x":["` + strings.Repeat(`","`, 6000) + `"]}}}`, `{"quota":{"count/pods":"18"}}`, "18"},
 		{"All is well.", `{"plan":"team"}`, `{"quota":{"count/pods":"20"}}`, "20"},
 	} {
 		e.SetSpec(step.spec)

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
@@ -99,7 +98,7 @@ func checkChannelLaws(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunct
 	}
 	for name, r := range resources {
 		a := rollout.Assignment{}
-		text := crossplanetest.Field(r.GetResource(), "data").GetFields()[decode.AssignmentKey].GetStringValue()
+		text := crossplanetest.Field(r.GetResource(), "data").GetFields()[tenant.AssignmentKey].GetStringValue()
 		if json.Unmarshal([]byte(text), &a) == nil && a.Allows(a.Revision, crossplanetest.Start) && published["halted"].GetBoolValue() {
 			t.Errorf("a channel that has halted lets a tenant begin: %s", name)
 		}

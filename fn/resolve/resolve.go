@@ -74,7 +74,7 @@ func decide(g tenant.Given) (*tenant.Decision, error) {
 	return d, nil
 }
 
-// setValues merges: built-in defaults < input < channel < plan < claim < settings of the plan <
+// setValues merges: built-in defaults < input < components < channel < plan < claim < settings of the plan <
 // parts < protected. Its error has the mistakes found before, too.
 func setValues(c part.Candidate, before error) error {
 	d, g, in := c.Decision, c.Given, c.Platform

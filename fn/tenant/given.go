@@ -123,7 +123,7 @@ type Given struct {
 	Spec               Ask
 	Plan               plan.Plan
 	Input              inputv1alpha1.Input
-	// Offered is what the tenant has of its channel.
+	// Offered is what the tenant has of its channel; before that is assigned, the defaults of the input.
 	Offered Offered
 	// Platform is Input with the settings of the offer and the plan, and defaults. The decision
 	// sets it.

@@ -174,6 +174,27 @@ func RevisionName(channel string, number int64) string {
 	return fmt.Sprintf("vargo-revision-%s-%d", channel, number)
 }
 
+// What a channel and its tenants write for each other: the channel publishes an EnvironmentConfig for all of its tenants, ConfigMaps with its
+// revisions, and one with the assignment of each tenant; a tenant writes a ConfigMap with its record.
+const (
+	// EnvironmentAPIVersion and EnvironmentKind are those of what a channel publishes.
+	EnvironmentAPIVersion = "apiextensions.crossplane.io/v1beta1"
+	EnvironmentKind       = "EnvironmentConfig"
+	// LabelChannel is the label on what a channel publishes and on the records of its tenants. Its
+	// value is the channel's name.
+	LabelChannel = "virtualargocd.io/channel"
+
+	// RevisionKey, AssignmentKey and RecordKey are the keys in the ConfigMaps with a revision, a tenant's assignment and its record. StateKey is
+	// that in the one in which a channel keeps its state.
+	RevisionKey   = "revision"
+	AssignmentKey = "assignment"
+	RecordKey     = "record"
+	StateKey      = "state"
+)
+
+// ChannelPublished returns the name of the EnvironmentConfig that a channel publishes.
+func ChannelPublished(channel string) string { return "virtual-argocd-channel-" + channel }
+
 // ChannelState returns the name of the ConfigMap in which a channel keeps its state.
 func ChannelState(channel string) string { return "vargo-channel-" + hashOf(channel) }
 
@@ -363,7 +384,6 @@ const (
 	ProxiedKey  = "proxied"
 	ValuesKey   = "values.yaml"
 	AcceptedKey = "accepted.json"
-	RecordKey   = "record"
 	// PatchKey is the key that provider-helm reads by default.
 	PatchKey    = "patch.yaml"
 	HostnameKey = "host"

@@ -36,7 +36,7 @@ type Layer struct {
 
 // A Setting is one value, such as one that a field of a plan sets.
 type Setting struct {
-	// Field, such as "plan small: data.quota.count/pods".
+	// Field, such as "plan small: spec.quota.count/pods".
 	Field mistakes.Field
 	// By is the field as errors name it, such as "plan small (quota.count/pods)".
 	By    string

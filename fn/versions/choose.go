@@ -20,9 +20,9 @@ type version struct {
 	// claims is the claim's version, "" for none, in the field claim.
 	claims string
 	claim  mistakes.Field
-	// platforms is the version of claims that name none, in the field input.
+	// platforms is the version of claims that name none, in the field platform.
 	platforms string
-	input     mistakes.Field
+	platform  mistakes.Field
 	// listed are the versions that the plan lists, in the field versions.<list>.
 	listed []string
 	list   string
@@ -46,11 +46,11 @@ func Resolve(d *tenant.Decision, g tenant.Given) error {
 	in := g.Platform
 	listed := g.Plan.Spec.Versions
 	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.vcluster.chartVersion"}, claims: g.Spec.VClusterChartVersion,
-		input: g.Offered.Or(g.Offered.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: g.Running.VCluster, free: g.Unassigned}
+		platform: g.Offered.Or(g.Offered.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: g.Running.VCluster, free: g.Unassigned}
 	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.chartVersion"}, claims: g.Spec.ArgoCDChartVersion,
-		input: g.Offered.Or(g.Offered.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: g.Running.ArgoCD, free: true}
+		platform: g.Offered.Or(g.Offered.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: g.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.kubernetes.version"}, claims: g.Spec.KubernetesVersion,
-		input: g.Offered.Or(g.Offered.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: g.Running.Kubernetes, free: g.Unassigned}
+		platform: g.Offered.Or(g.Offered.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: g.Running.Kubernetes, free: g.Unassigned}
 	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
 	// Kubernetes may not be able to read what a later one has stored.
 	argocd.back = []string{g.Running.ArgoCDWanted, g.GoesBackTo}
@@ -104,7 +104,7 @@ func (v *version) choose(c plan.Plan) (err error) {
 		ranges = append(ranges, r)
 	}
 	asked := v.platforms
-	if v.field = v.input; v.claims != "" {
+	if v.field = v.platform; v.claims != "" {
 		v.field, asked = v.claim, v.claims
 	}
 	if v.chosen, err = v.check(v.field, asked); err != nil || v.claims == "" {
@@ -142,7 +142,7 @@ func (v *version) possible() string {
 	if len(v.listed) > 0 {
 		ways = append(ways, "a version of "+strings.Join(v.listed, ", "))
 	}
-	platforms, err := v.check(v.input, v.platforms)
+	platforms, err := v.check(v.platform, v.platforms)
 	if err == nil {
 		ways = append(ways, platforms+" (the platform's)")
 	}
@@ -197,22 +197,22 @@ func checkUpgrade(vcluster, kubernetes *version) error {
 	if err := checkVCluster(vcluster); err != nil {
 		return err
 	}
-	return checkKubernetes(kubernetes, SupportOf(Parse(vcluster.chosen)), "vcluster "+vcluster.chosen)
+	return checkKubernetes(kubernetes, vcluster)
 }
 
 // checkClaimed refuses of the versions that a claim names what checkUpgrade refuses with any version that it doesn't name.
 func checkClaimed(vcluster, kubernetes *version) error {
-	serves, by := Support{Oldest: oldestKubernetes, Newest: newestKubernetes}, "any vcluster"
+	var by *version
 	if vcluster.claims != "" {
 		if err := checkVCluster(vcluster); err != nil {
 			return err
 		}
-		serves, by = SupportOf(Parse(vcluster.chosen)), "vcluster "+vcluster.chosen
+		by = vcluster
 	}
 	if kubernetes.claims == "" {
 		return nil
 	}
-	return checkKubernetes(kubernetes, serves, by)
+	return checkKubernetes(kubernetes, by)
 }
 
 func checkVCluster(vcluster *version) error {
@@ -226,11 +226,19 @@ func checkVCluster(vcluster *version) error {
 	return nil
 }
 
-// checkKubernetes refuses a Kubernetes outside of what is served, by what is named, or to which the one that runs can't go.
-func checkKubernetes(kubernetes *version, serves Support, by string) error {
+// checkKubernetes refuses a Kubernetes that a vcluster doesn't serve, or any vcluster where that is nil, or to which the one that runs can't go.
+func checkKubernetes(kubernetes, vcluster *version) error {
+	serves, by := Support{Oldest: oldestKubernetes, Newest: newestKubernetes}, "any vcluster"
+	if vcluster != nil {
+		serves, by = SupportOf(Parse(vcluster.chosen)), "vcluster "+vcluster.chosen
+	}
 	v, is := Parse(kubernetes.chosen), Parse(kubernetes.running)
 	if v.Major() != 1 || v.Minor() < serves.Oldest || v.Minor() > serves.Newest {
-		return kubernetes.field.Errorf("Kubernetes %q is not supported by %s: write a version of %s", kubernetes.chosen, by, minors(serves.Oldest, serves.Newest, ", "))
+		served := minors(serves.Oldest, serves.Newest, ", ")
+		if vcluster != nil && vcluster.field.Owner > kubernetes.field.Owner {
+			return vcluster.field.Errorf("%s doesn't support Kubernetes %q of %s: write a later version, or also a version of Kubernetes, of %s", by, kubernetes.chosen, kubernetes.field, served)
+		}
+		return kubernetes.field.Errorf("Kubernetes %q is not supported by %s: write a version of %s", kubernetes.chosen, by, served)
 	}
 	if is == nil {
 		return nil

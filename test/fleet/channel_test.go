@@ -24,7 +24,6 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -362,7 +361,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	}
 	for _, c := range o.configs(ctx, t, "") {
 		// Assignments of tenants that have the revision already don't matter.
-		if a := (rollout.Assignment{}); json.Unmarshal([]byte(c.Data[decode.AssignmentKey]), &a) == nil && a.Tenant != "" && !a.Withdrawn && !has[a.Tenant] {
+		if a := (rollout.Assignment{}); json.Unmarshal([]byte(c.Data[tenant.AssignmentKey]), &a) == nil && a.Tenant != "" && !a.Withdrawn && !has[a.Tenant] {
 			t.Errorf("tenant %s is assigned the revision after the halt", a.Tenant)
 		}
 	}
@@ -509,7 +508,7 @@ func (o *offered) untouched(ctx context.Context, t *testing.T, before map[compos
 // records reads the records of the channel's tenants.
 func (o *offered) records(ctx context.Context, t *testing.T) (out []rollout.Record) {
 	t.Helper()
-	for _, c := range o.configs(ctx, t, decode.LabelChannel+"="+o.name) {
+	for _, c := range o.configs(ctx, t, tenant.LabelChannel+"="+o.name) {
 		r := rollout.Record{}
 		if err := json.Unmarshal([]byte(c.Data[tenant.RecordKey]), &r); err != nil {
 			t.Fatalf("cannot read the record %s: %v", c.Name, err)

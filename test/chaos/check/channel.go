@@ -17,7 +17,6 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
@@ -47,7 +46,7 @@ func ReadChannel(ctx context.Context, host *kube.Cluster, name, crossplane strin
 	}
 	c.Conditions = conditionsOf(o)
 	c.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
-	list, err := host.Typed.CoreV1().ConfigMaps(crossplane).List(ctx, metav1.ListOptions{LabelSelector: decode.LabelChannel + "=" + name})
+	list, err := host.Typed.CoreV1().ConfigMaps(crossplane).List(ctx, metav1.ListOptions{LabelSelector: tenant.LabelChannel + "=" + name})
 	if err != nil {
 		return c, fmt.Errorf("cannot list the records of channel %s: %w", name, err)
 	}

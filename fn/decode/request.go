@@ -120,6 +120,9 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if err != nil {
 		return g, err
 	}
+	if s.Suspension == nil {
+		s.Suspension = suspension(req, o)
+	}
 	with := g
 	if s.RestoreFrom == nil {
 		// A claim in Git needn't keep what only its first installation read.
@@ -155,7 +158,9 @@ func found(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (_ t
 			return g, ErrUnread
 		}
 		g.Suspended = slices.ContainsFunc(found, func(xr wire.Struct) bool {
-			return xr.Has("spec", "suspension") && xr.String("metadata", "name") != g.XRName
+			// Its status also has one that hasn't arrived in its spec: see suspension.
+			suspended := xr.Has("spec", "suspension") || strings.HasPrefix(xr.String("status", "hibernation", "reason"), tenant.SuspendedReason)
+			return suspended && xr.String("metadata", "name") != g.XRName
 		})
 	}
 	g.Secrets = secrets(req, g.Claim.Namespace, g.Input.Credentials.Label)
@@ -190,10 +195,7 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given)
 		}
 	}
 	// So does spec.suspension, which the platform alone writes.
-	spec.Suspension = nil
-	if suspended := o.XR.Get("spec", "suspension"); suspended.Exists() {
-		spec.Suspension = &v1alpha1.SuspensionSpec{Reason: suspended.String("reason")}
-	}
+	spec.Suspension = suspension(req, o)
 	var out []tenant.Given
 	now, err := g, error(nil)
 	now.Spec = spec
@@ -208,6 +210,25 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given)
 	// The error is shown as the channel's problem.
 	before, _ = found(req, o, before)
 	return append(out, before)
+}
+
+// suspension returns why the platform has suspended a tenant; nil where it hasn't. That of a namespaced VirtualArgoCD counts before it has arrived
+// in the composite resource: on the way there is the VirtualArgoCD's own composition, which whoever may edit its namespace can bring to a halt, for
+// instance with a Secret of the name that its connection Secret is about to get.
+func suspension(req *fnv1.RunFunctionRequest, o tenant.Observed) *v1alpha1.SuspensionSpec {
+	by := []wire.Struct{o.XR}
+	if of := tenant.ClaimOf(o.XR); isFront(of) {
+		found, _ := wire.Required(req, requiredFront, of.APIVersion, of.Kind)
+		by = append(by, slices.DeleteFunc(found, func(front wire.Struct) bool {
+			return front.String("metadata", "namespace") != of.Namespace || front.String("metadata", "name") != of.Name
+		})...)
+	}
+	for _, o := range by {
+		if suspended := o.Get("spec", "suspension"); suspended.Exists() {
+			return &v1alpha1.SuspensionSpec{Reason: suspended.String("reason")}
+		}
+	}
+	return nil
 }
 
 // running returns the versions that were seen running: those of the Releases, once they are

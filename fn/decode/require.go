@@ -3,6 +3,7 @@ package decode
 import (
 	"cmp"
 	"errors"
+	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -42,6 +43,8 @@ const (
 	requiredAssignment = "assignment/"
 	// requiredOriginal is for the tenant whose backup is restored.
 	requiredOriginal = "original"
+	// requiredFront is for the namespaced VirtualArgoCD that a tenant belongs to.
+	requiredFront = "front"
 	// requiredRevision is the prefix for a revision of a channel.
 	requiredRevision = "revision/"
 )
@@ -61,6 +64,9 @@ func Require(rsp *fnv1.RunFunctionResponse, asked tenant.Given, err error, used 
 	requireChannel(s, asked)
 	requireChannel(s, used)
 	requireOriginal(s, asked)
+	if of := asked.Claim; isFront(of) {
+		s.Named(requiredFront, of.APIVersion, of.Kind, of.Namespace, of.Name)
+	}
 	// Nothing is decided without a plan.
 	if used.Plan.Name == "" {
 		return false
@@ -125,6 +131,9 @@ func requireOriginal(s wire.Selectors, g tenant.Given) {
 		s.Labelled(requiredOriginal, g.APIVersion, v1alpha1.Kind, "", map[string]string{tenant.LabelClaimName: name, tenant.LabelClaimNamespace: g.Claim.Namespace})
 	}
 }
+
+// isFront reports whether a tenant belongs to a namespaced VirtualArgoCD.
+func isFront(of tenant.Claim) bool { return strings.HasPrefix(of.APIVersion, v1alpha1.FrontPrefix) }
 
 // originalOf returns the name of that tenant's claim; "" where nothing is restored, and for a tenant that was accepted already.
 func originalOf(g tenant.Given) string {

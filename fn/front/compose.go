@@ -185,14 +185,18 @@ func connection(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, b bound
 const connectionType = "connection.crossplane.io/v1alpha1"
 
 // taken says why a Secret that exists isn't the front's to write: no reason where it may be. As with claims, a connection Secret without an
-// owner is taken over.
+// owner is taken over. One that is immutable would stay as it is, without what Crossplane knows it by, and nothing would be composed any more.
 func taken(f front, at wire.Struct) condition.Condition {
 	owner := controllerOf(at)
-	if !at.Exists() || owner == f.xr.String("metadata", "uid") || owner == "" && at.String("type") == connectionType {
+	if !at.Exists() || !at.Bool("immutable") && (owner == f.xr.String("metadata", "uid") || owner == "" && at.String("type") == connectionType) {
 		return condition.Condition{}
 	}
+	is := "isn't this " + f.self.Kind + "'s"
+	if at.Bool("immutable") {
+		is = "is immutable"
+	}
 	return condition.Of(v1alpha1.ConditionTenantBound).No(v1alpha1.ReasonSecretTaken,
-		"spec.writeConnectionSecretToRef.name: there is a Secret "+at.String("metadata", "name")+" that isn't this "+f.self.Kind+"'s, and it stays as it is: write another name, or delete that Secret", "")
+		"spec.writeConnectionSecretToRef.name: there is a Secret "+at.String("metadata", "name")+" that "+is+", and it stays as it is: write another name, or delete that Secret", "")
 }
 
 // controllerOf returns the UID of what controls an object; "" for none.

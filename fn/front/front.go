@@ -46,6 +46,9 @@ const (
 // Answer writes what a front composes and its status into the response. rest is how long Crossplane may leave it alone.
 func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest time.Duration) error {
 	f, err := read(req)
+	if err == nil {
+		err = f.mistaken()
+	}
 	if err != nil {
 		response.Fatal(rsp, err)
 		return err
@@ -119,6 +122,38 @@ func read(req *fnv1.RunFunctionRequest) (front, error) {
 	f.secretsIn = tenant.WithDefaults(in).ConnectionSecretNamespace
 	return f, nil
 }
+
+// mistaken returns an error if something else than the front composes is under one of its names in the composition. Crossplane would give what is
+// composed under that name the name of the other object, so that there were two Objects with one composite resource. Nothing is composed then.
+// Crossplane goes by an annotation, which whoever may write Secrets in the namespace may have given to one that was about to be composed.
+func (f front) mistaken() error {
+	for _, at := range slices.Sorted(maps.Keys(f.composed)) {
+		o := f.observed(at)
+		group, _, _ := strings.Cut(o.String("apiVersion"), "/")
+		kind, name := group+"/"+o.String("kind"), o.String("metadata", "name")
+		is := true
+		if secret, ok := strings.CutPrefix(at, tenant.FrontSecretPrefix); ok {
+			is = kind == "v1/Secret" && name == secret
+		} else if spare, ok := strings.CutPrefix(at, tenant.FrontSparePrefix); ok {
+			is = kind == objectKind && name == spare && nameIn(o) == name
+		} else if at == tenant.FrontTenant {
+			is = kind == objectKind && nameIn(o) == name
+		} else if at == tenant.FrontClaim {
+			is = kind == usageKind
+		}
+		if !is {
+			return fmt.Errorf("%s %s has the annotation crossplane.io/composition-resource-name: %q, by which Crossplane takes it for something else that this %s composes: nothing is composed until it is deleted",
+				o.String("kind"), name, at, f.self.Kind)
+		}
+	}
+	return nil
+}
+
+// Groups and kinds of what a front composes.
+const (
+	objectKind = "kubernetes.m.crossplane.io/Object"
+	usageKind  = "protection.crossplane.io/Usage"
+)
 
 // nameOfTenant returns the name of the front's composite resource. It stays that of the Object; before there is one, it is that of the only
 // composite resource that is the front's or its claim's.

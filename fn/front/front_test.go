@@ -290,6 +290,7 @@ func TestConnectionSecretOfAFront(t *testing.T) {
 		"NoConnection":  {"The Secret in the platform's namespace is of another type.", spec, []*structpb.Struct{tenantOf(own, ref(front)), secretOf("crossplane-system", "secret-of-"+own, "Opaque", "uid-of-"+own)}, "", v1alpha1.ReasonAvailable},
 		"OthersTenant":  {"The tenant is somebody else's.", spec, []*structpb.Struct{tenantOf(own, `{"namespace":"others"}`), published}, "", v1alpha1.ReasonNameTaken},
 		"OtherPlace":    {"The composite resource publishes elsewhere.", spec, []*structpb.Struct{elsewhere(tenantOf(own, ref(front))), secretOf("kube-system", "secret-of-"+own, connection, "uid-of-"+own)}, "", v1alpha1.ReasonAvailable},
+		"Immutable":     {"Crossplane couldn't make the Secret its own.", spec, []*structpb.Struct{tenantOf(own, ref(front)), published, immutable(secretOf("team", "s", connection, ""))}, "", v1alpha1.ReasonSecretTaken},
 		"StillAClaims":  {"The claim has its own Secret of that name, until it is gone.", spec, []*structpb.Struct{tenantOf(own, ref(claim)), published, secretOf("team", "s", connection, "uid-of-the-claim"), resource.MustStructJSON(`{"apiVersion":"` + claim + `","kind":"VirtualArgoCD","metadata":{"namespace":"team","name":"a"}}`)}, "", v1alpha1.ReasonClaimExists},
 		"BesideAClaims": {"It writes its own beside that of the claim.", spec, []*structpb.Struct{tenantOf(own, ref(claim)), published, resource.MustStructJSON(`{"apiVersion":"` + claim + `","kind":"VirtualArgoCD","metadata":{"namespace":"team","name":"a"}}`)}, password, v1alpha1.ReasonClaimExists},
 	} {
@@ -320,9 +321,49 @@ func TestConnectionSecretOfAFront(t *testing.T) {
 	}
 }
 
+func immutable(o *structpb.Struct) *structpb.Struct {
+	o.Fields["immutable"] = structpb.NewBoolValue(true)
+	return o
+}
+
 func elsewhere(o *structpb.Struct) *structpb.Struct {
 	crossplanetest.Field(o, "spec", "writeConnectionSecretToRef").Fields["namespace"] = structpb.NewStringValue("kube-system")
 	return o
+}
+
+// TestComposedByAnotherName: what a customer makes Crossplane take for something that the front composes changes nothing of that.
+func TestComposedByAnotherName(t *testing.T) {
+	secret := secretOf("team", "s", connection, "uid-of-a")
+	objectOf := func(apiVersion, name, manifest string) *structpb.Struct {
+		return resource.MustStructJSON(`{"apiVersion":"` + apiVersion + `","kind":"Object","metadata":{"namespace":"team","name":"` + name + `"},"spec":{"forProvider":{"manifest":{"metadata":{"name":"` + manifest + `"}}}}}`)
+	}
+	const objects = "kubernetes.m.crossplane.io/v1alpha1"
+	for name, tc := range map[string]struct {
+		at     string
+		object *structpb.Struct
+		fatal  bool
+	}{
+		"Itself":          {tenant.FrontTenant, objectOf(objects, own, own), false},
+		"ItsSpare":        {tenant.FrontSparePrefix + "s-1", objectOf(objects, "s-1", "s-1"), false},
+		"ItsSecret":       {tenant.FrontSecretPrefix + "s", secret, false},
+		"SecretAsTenant":  {tenant.FrontTenant, secret, true},
+		"SecretAsSpare":   {tenant.FrontSparePrefix + "s", secret, true},
+		"SecretAsUsage":   {tenant.FrontClaim, secret, true},
+		"SecretAsAnother": {tenant.FrontSecretPrefix + "t", secret, true},
+		"Renamed":         {tenant.FrontTenant, objectOf(objects, "s", own), true},
+		"RenamedSpare":    {tenant.FrontSparePrefix + "s-1", objectOf(objects, "s-2", "s-2"), true},
+		"OtherGroup":      {tenant.FrontTenant, objectOf("example.org/v1", own, own), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newFront(t, `{"writeConnectionSecretToRef":{"name":"s"}}`, "")
+			add(e, tenantOf(own, ref(front)))
+			e.Request.Observed.Resources[tc.at] = &fnv1.Resource{Resource: tc.object}
+			fatal := crossplanetest.Fatal(e.Call())
+			if (fatal != "") != tc.fatal || tc.fatal && !strings.Contains(fatal, `composition-resource-name: "`+tc.at+`"`) {
+				t.Errorf("want fatal %v, got %q", tc.fatal, fatal)
+			}
+		})
+	}
 }
 
 // TestWrongFront: what isn't in a namespace, or not in a group of that form, is no front.

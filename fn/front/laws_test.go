@@ -50,7 +50,8 @@ func TestLawsOfFronts(t *testing.T) {
 		}
 		observed := e.Request.GetObserved().GetResources()
 		if random.IntN(2) == 0 {
-			observed[tenant.FrontTenant] = &fnv1.Resource{Resource: resource.MustStructJSON(`{"kind":"Object","spec":{"forProvider":{"manifest":{"metadata":{"name":"` + pick(own, "a-1", "a-2") + `"}}}},"status":` + pick(`{}`, `{"conditions":[{"type":"Synced","status":"False","message":"m"}]}`, `{"atProvider":{"manifest":{"spec":{"b":1}}},"conditions":[{"type":"Synced","status":"True"}]}`, `"text"`) + `}`)}
+			name := pick(own, "a-1", "a-2")
+			observed[tenant.FrontTenant] = &fnv1.Resource{Resource: resource.MustStructJSON(`{"apiVersion":"kubernetes.m.crossplane.io/v1alpha1","kind":"Object","metadata":{"name":"` + name + `"},"spec":{"forProvider":{"manifest":{"metadata":{"name":"` + name + `"}}}},"status":` + pick(`{}`, `{"conditions":[{"type":"Synced","status":"False","message":"m"}]}`, `{"atProvider":{"manifest":{"spec":{"b":1}}},"conditions":[{"type":"Synced","status":"True"}]}`, `"text"`) + `}`)}
 		}
 		if random.IntN(3) == 0 {
 			observed[tenant.FrontSecretPrefix+"s"] = &fnv1.Resource{Resource: secretOf("team", "s", connection, "uid-of-a")}

@@ -235,6 +235,9 @@ type Component struct {
 	Webhooks bool
 }
 
+// SuspendedReason begins the reason of a tenant's hibernation that the platform has suspended.
+const SuspendedReason = "the platform has suspended it: "
+
 // Hibernation says when a tenant is to be asleep.
 type Hibernation struct {
 	// Asleep reports whether it is to be now, and Reason why. Forced reports whether that is the platform's will, whatever the tenant is doing.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -111,7 +113,8 @@ func newAPIServer(t *testing.T) *apiServer {
 		{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "gateways"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "team"}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "customer", Annotations: map[string]string{"virtualargocd.io/writes-for-customers": "other," + argocd}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "customer", Annotations: map[string]string{"virtualargocd.io/writes-for-customers": "other," + argocd + "," + manager}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "leaving", DeletionTimestamp: &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "free-team", Annotations: map[string]string{"virtualargocd.io/allow-composition-choice": "true"}}},
 	} {
 		if err := s.namespaces.Add(ns); err != nil {
@@ -121,14 +124,16 @@ func newAPIServer(t *testing.T) *apiServer {
 	return s
 }
 
-// platform is somebody who may update composite resources, the only right that policies ask for. So may an Argo CD on the host, for customers.
+// platform is somebody who may update composite resources, the only right that policies ask for. So may an Argo CD on the host, for customers, and
+// the account in kube-system that argocd cluster add makes for one elsewhere: see examples/cells/namespace/values.yaml.
 const (
 	platform = "platform"
 	argocd   = "system:serviceaccount:argocd:argocd-application-controller"
+	manager  = "system:serviceaccount:kube-system:argocd-manager"
 )
 
 func authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if name := a.GetUser().GetName(); (name == platform || name == argocd) && a.GetVerb() == "update" && a.GetAPIGroup() == "virtualargocd.io" && a.GetResource() == "xvirtualargocds" && a.GetNamespace() == "" {
+	if name := a.GetUser().GetName(); slices.Contains([]string{platform, argocd, manager}, name) && a.GetVerb() == "update" && a.GetAPIGroup() == "virtualargocd.io" && a.GetResource() == "xvirtualargocds" && a.GetNamespace() == "" {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil

@@ -32,12 +32,17 @@ func claims() map[string]verdict {
 		annotation = "is the platform's to set on a claim"
 		finalized  = "{metadata: {finalizers: [finalizer.apiextensions.crossplane.io, example.org/mine]}, spec: {}}"
 		finalizer  = "finalizers of crossplane.io are Crossplane's to remove"
+		suspended  = "{spec: {suspension: {reason: a}}}"
 	)
 	do := func(by, namespace, old, object string) request {
 		return request{by: by, resource: "virtualargocd.io/virtualargocds", namespace: namespace, name: "a", old: old, object: object}
 	}
 	remove := func(by, old string) request {
 		return request{by: by, operation: admission.Delete, resource: "virtualargocd.io/virtualargocds", namespace: "team", name: "a", old: old}
+	}
+	in := func(namespace string, r request) request {
+		r.namespace = namespace
+		return r
 	}
 	user := func(namespace, old, object string) request { return do("user", namespace, old, object) }
 	create := func(spec string) request { return user("team", "", "{spec: {"+spec+"}}") }
@@ -116,7 +121,13 @@ func claims() map[string]verdict {
 		"KeepsItsSuspension":     {do("user", "team", "{spec: {suspension: {reason: a}}}", "{spec: {plan: small, suspension: {reason: a}}}"), ""},
 		"DeletesSuspended":       {remove("user", "{spec: {suspension: {reason: a}}}"), "suspended by the platform, which alone may delete it"},
 		"DeletesItsOwn":          {remove("user", "{spec: {}}"), ""},
-		"DeletedWithNamespace":   {remove("system:serviceaccount:kube-system:namespace-controller", "{spec: {suspension: {reason: a}}}"), ""},
+		"DeletedWithNamespace":   {in("leaving", remove("system:serviceaccount:kube-system:namespace-controller", suspended)), ""},
+		"WithItByOneController":  {in("leaving", remove("system:kube-controller-manager", suspended)), ""},
+		"DeletedWithItsOwner":    {remove("system:serviceaccount:kube-system:generic-garbage-collector", suspended), "suspended by the platform"},
+		"CollectedByController":  {remove("system:kube-controller-manager", suspended), "suspended by the platform"},
+		"ItsOwnCollected":        {remove("system:serviceaccount:kube-system:generic-garbage-collector", "{spec: {}}"), ""},
+		"ByAnotherInKubeSystem":  {remove("system:serviceaccount:kube-system:other", suspended), "suspended by the platform"},
+		"CommitReplacesInACell":  {in("customer", remove(manager, suspended)), "suspended by the platform"},
 		"DeletedByPlatform":      {remove(platform, "{spec: {suspension: {reason: a}}}"), ""},
 		"SuspendedByPlatform":    {do(platform, "team", "{spec: {}}", "{spec: {suspension: {reason: a}}}"), ""},
 		"FreedByPlatform":        {do(platform, "team", "{spec: {suspension: {reason: a}}}", "{spec: {}}"), ""},

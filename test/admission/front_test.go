@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,16 +30,27 @@ func fronts() map[string]verdict {
 		labels  = "the labels of a tenant say to whom it belongs"
 		leaves  = "what is Crossplane's in the spec of a tenant stays"
 		record  = "needs this record"
+		adopted = "an Object that exists already doesn't get the ClusterProviderConfig"
+		has     = "of metadata only labels, owners and this product's annotations"
+		chosen  = "has nothing that is Crossplane's in the spec of its composite resource"
+		ends    = "the finalizers of a tenant stay as they are"
+		asks    = "no other annotations than those by which a VirtualArgoCD asks"
+		others  = "labels of crossplane.io are Crossplane's"
+		owned   = "a tenant gets no owner"
 	)
-	// manifest is the composite resource of a VirtualArgoCD, and objectOf the Object with it.
+	// manifest is the composite resource of a VirtualArgoCD, and objectOf the Object with it. with has further metadata and fields of the spec.
+	with := func(metadata, spec string) string {
+		return "{apiVersion: virtualargocd.io/v1alpha1, kind: XVirtualArgoCD, metadata: {" + metadata + "}, spec: {claimRef: {apiVersion: m.virtualargocd.io/v1alpha1, kind: VirtualArgoCD, namespace: team, name: a}" + spec + "}}"
+	}
 	manifest := func(apiVersion, namespace string) string {
-		return "{apiVersion: virtualargocd.io/v1alpha1, kind: XVirtualArgoCD, spec: {claimRef: {apiVersion: " + apiVersion + ", kind: VirtualArgoCD, namespace: " + namespace + ", name: a}}}"
+		return "{apiVersion: virtualargocd.io/v1alpha1, kind: XVirtualArgoCD, metadata: {name: a}, spec: {claimRef: {apiVersion: " + apiVersion + ", kind: VirtualArgoCD, namespace: " + namespace + ", name: a}}}"
 	}
 	objectOf := func(manifest, more string) string {
 		return "{spec: {providerConfigRef: {kind: ClusterProviderConfig, name: virtual-argocd-front}, forProvider: {manifest: " + manifest + "}" + more + "}}"
 	}
+	const all = "name: a, labels: {team: a}, annotations: {virtualargocd.io/backup: now, virtualargocd.io/rotate-admin-password: '1', virtualargocd.io/claimed-at: '2026-01-01T00:00:00Z'}, ownerReferences: [{kind: Object, uid: u}]"
 	good := objectOf(manifest("m.virtualargocd.io/v1alpha1", "team"), "")
-	others := "{spec: {providerConfigRef: {kind: ClusterProviderConfig, name: theirs}, forProvider: {manifest: {kind: ConfigMap}}}}"
+	theirs := "{spec: {providerConfigRef: {kind: ClusterProviderConfig, name: theirs}, forProvider: {manifest: {kind: ConfigMap}}}}"
 	do := func(by, namespace, old, object string) request {
 		return request{by: by, resource: "kubernetes.m.crossplane.io/objects", namespace: namespace, name: "a", old: old, object: object}
 	}
@@ -47,6 +59,9 @@ func fronts() map[string]verdict {
 	}
 	back := func(apiVersion, namespace, name, more string) string {
 		return "{metadata: {labels: {crossplane.io/claim-namespace: " + namespace + ", crossplane.io/claim-name: " + name + "}}, spec: {claimRef: {apiVersion: " + apiVersion + ", kind: VirtualArgoCD, namespace: " + namespace + ", name: " + name + "}" + more + "}}"
+	}
+	is := func(metadata string) string {
+		return "{metadata: {labels: {crossplane.io/claim-namespace: team, crossplane.io/claim-name: a}, " + metadata + "}, spec: {claimRef: {apiVersion: m.virtualargocd.io/v1alpha1, kind: VirtualArgoCD, namespace: team, name: a}}}"
 	}
 	const ours, claims = "m.virtualargocd.io/v1alpha1", "virtualargocd.io/v1alpha1"
 	tenant := func(by, old, object string) request {
@@ -69,11 +84,11 @@ func fronts() map[string]verdict {
 		"Composed":               {do(crossplane, "team", "", good), ""},
 		"Changed":                {do(crossplane, "team", good, good), ""},
 		"FinalizerOfProvider":    {do(provider, "team", good, good), ""},
-		"Others":                 {do("user", "team", "", others), ""},
+		"Others":                 {do("user", "team", "", theirs), ""},
 		"ByUser":                 {do("user", "team", "", good), writes},
 		"ChangedByUser":          {do("user", "team", good, good), writes},
-		"TakesAnothersConfig":    {do("user", "team", others, good), writes},
-		"TakesItsConfigAway":     {do("user", "team", good, others), writes},
+		"TakesAnothersConfig":    {do("user", "team", theirs, good), writes},
+		"TakesItsConfigAway":     {do("user", "team", good, theirs), writes},
 		"DeletedByUser":          {remove("user", "team"), writes},
 		"DeletedByCrossplane":    {remove(crossplane, "team"), ""},
 		"GoesWithItsOwner":       {remove(collector, "team"), ""},
@@ -83,6 +98,25 @@ func fronts() map[string]verdict {
 		"ByPlatform":             {do(platform, "team", good, good), ""},
 		"Committed":              {do(argocd, "customer", "", objectOf(manifest(ours, "customer"), "")), writes},
 		"CommitDeletes":          {remove(argocd, "customer"), writes},
+		"CommitDeletesInACell":   {remove(manager, "customer"), writes},
+		"ByAnotherInKubeSystem":  {do("system:serviceaccount:kube-system:other", "team", good, good), writes},
+		"OfOneController":        {remove("system:kube-controller-manager", "team"), ""},
+		"MadeBeforehand":         {do(crossplane, "team", theirs, good), adopted},
+		"MadeWithoutAConfig":     {do(crossplane, "team", "{spec: {}}", good), adopted},
+		"MadeWithoutASpec":       {do(platform, "team", "{metadata: {}}", good), adopted},
+		"WithAllItsMetadata":     {do(crossplane, "team", "", objectOf(with(all, ", plan: small, compositionUpdatePolicy: Automatic"), "")), ""},
+		"WithAFinalizer":         {do(crossplane, "team", "", objectOf(with("name: a, finalizers: [example.org/a]", ""), "")), has},
+		"GetsAFinalizer":         {do(crossplane, "team", good, objectOf(with("name: a, finalizers: [example.org/a]", ""), "")), has},
+		"Paused":                 {do(crossplane, "team", "", objectOf(with("name: a, annotations: {crossplane.io/paused: 'true'}", ""), "")), has},
+		"OfAnotherName":          {do(crossplane, "team", "", objectOf(with("name: b", ""), "")), has},
+		"OfNoName":               {do(crossplane, "team", "", objectOf(with("", ""), "")), has},
+		"WhatItHadStays":         {do(provider, "team", objectOf(with("name: a, finalizers: [example.org/a]", ", resourceRefs: []"), ""), objectOf(with("name: a, finalizers: [example.org/a]", ", resourceRefs: []"), "")), ""},
+		"ComposesOthers":         {do(crossplane, "team", "", objectOf(with("name: a", ", resourceRefs: [{kind: Secret, name: b}]"), "")), chosen},
+		"ChoosesAComposition":    {do(crossplane, "team", good, objectOf(with("name: a", ", compositionRef: {name: weak}"), "")), chosen},
+		"StaysAtARevision":       {do(crossplane, "team", good, objectOf(with("name: a", ", compositionRevisionRef: {name: old}"), "")), chosen},
+		"HadItsComposition":      {do(crossplane, "team", objectOf(with("name: a", ", compositionRef: {name: europe}"), ""), objectOf(with("name: a", ", compositionRef: {name: europe}, plan: small"), "")), ""},
+		"ChoosesFreely":          {do(crossplane, "free-team", "", strings.Replace(objectOf(with("name: a", ", compositionRef: {name: europe}"), ""), "namespace: team", "namespace: free-team", 1)), ""},
+		"Wide":                   {do(crossplane, "team", good, objectOf(with("name: a", ", argocd: {values: {a: ["+strings.Repeat("{}, ", 30_000)+"{}]}}"), "")), ""},
 		"OfAnotherNamespace":     {do(crossplane, "team", "", objectOf(manifest(ours, "others"), "")), itsOwn},
 		"OfAClaim":               {do(crossplane, "team", "", objectOf(manifest(claims, "team"), "")), itsOwn},
 		"OfNobody":               {do(crossplane, "team", "", objectOf("{apiVersion: virtualargocd.io/v1alpha1, kind: XVirtualArgoCD, spec: {}}", "")), itsOwn},
@@ -103,6 +137,20 @@ func fronts() map[string]verdict {
 		"TenantWithoutLabels":    {tenant(front, "", "{spec: {claimRef: {apiVersion: "+ours+", namespace: team, name: a}}}"), labels},
 		"TenantsReferences":      {tenant(front, back(ours, "team", "a", ""), back(ours, "team", "a", ", resourceRefs: [{kind: Namespace, name: kube-system}]")), leaves},
 		"TenantsSecret":          {tenant(front, "", back(ours, "team", "a", ", writeConnectionSecretToRef: {name: a, namespace: kube-system}")), leaves},
+		"TenantAsks":             {tenant(front, is(""), is("annotations: {virtualargocd.io/backup: now, virtualargocd.io/rotate-admin-password: '1', virtualargocd.io/claimed-at: '2026-01-01T00:00:00Z'}")), ""},
+		"TenantNotApplied":       {tenant(front, "", is("annotations: {kubectl.kubernetes.io/last-applied-configuration: a}")), ""},
+		"TenantKeepsCrossplanes": {tenant(front, is("finalizers: [composite.apiextensions.crossplane.io], annotations: {crossplane.io/external-name: a}"), is("finalizers: [composite.apiextensions.crossplane.io], annotations: {crossplane.io/external-name: a}")), ""},
+		"TenantOfAClaimLoses":    {tenant(front, is("annotations: {example.org/a: b}, ownerReferences: [{kind: Object, uid: u}]"), is("")), ""},
+		"TenantKeepsItsOwner":    {tenant(front, is("ownerReferences: [{kind: Object, uid: u}]"), is("ownerReferences: [{kind: Object, uid: u}]")), ""},
+		"TenantWithAFinalizer":   {tenant(front, "", is("finalizers: [example.org/a]")), ends},
+		"TenantGetsAFinalizer":   {tenant(front, is("finalizers: [composite.apiextensions.crossplane.io]"), is("finalizers: [composite.apiextensions.crossplane.io, example.org/a]")), ends},
+		"TenantLosesCrossplanes": {tenant(front, is("finalizers: [composite.apiextensions.crossplane.io]"), is("")), ends},
+		"TenantPaused":           {tenant(front, is(""), is("annotations: {crossplane.io/paused: 'true'}")), asks},
+		"TenantPausedAtOnce":     {tenant(front, "", is("annotations: {crossplane.io/paused: 'true'}")), asks},
+		"TenantOfAComposite":     {tenant(front, back(ours, "team", "a", ""), strings.Replace(back(ours, "team", "a", ""), "labels: {", "labels: {crossplane.io/composite: b, ", 1)), others},
+		"TenantOfItsComposite":   {tenant(front, strings.Replace(back(ours, "team", "a", ""), "labels: {", "labels: {crossplane.io/composite: a, ", 1), strings.Replace(back(ours, "team", "a", ""), "labels: {", "labels: {crossplane.io/composite: a, ", 1)), ""},
+		"TenantWithAnOwner":      {tenant(front, "", is("ownerReferences: [{kind: Object, uid: u}]")), owned},
+		"TenantGetsAnOwner":      {tenant(front, is("ownerReferences: [{kind: Object, uid: u}]"), is("ownerReferences: [{kind: Object, uid: v}]")), owned},
 		"TenantDeleted":          {removeTenant(front, back(ours, "team", "a", "")), ""},
 		"ClaimsTenantDeleted":    {removeTenant(front, back(claims, "team", "a", "")), noClaim},
 		"TenantByCrossplane":     {tenant(crossplane, back(ours, "team", "a", ""), back(claims, "team", "a", "")), ""},
@@ -130,7 +178,100 @@ func fronts() map[string]verdict {
 		"NamespacedSuspended":    {request{by: platform, resource: "m.virtualargocd.io/virtualargocds", namespace: "team", old: "{spec: {}}", object: "{spec: {suspension: {reason: a}}}"}, ""},
 		"NamespacedDeleted":      {request{by: "user", operation: admission.Delete, resource: "m.virtualargocd.io/virtualargocds", namespace: "team", name: "a", old: "{spec: {suspension: {reason: a}}}"}, "suspended by the platform"},
 		"NamespacedByPlatform":   {request{by: platform, operation: admission.Delete, resource: "m.virtualargocd.io/virtualargocds", namespace: "team", name: "a", old: "{spec: {suspension: {reason: a}}}"}, ""},
+		"NamespacedCollected":    {request{by: collector, operation: admission.Delete, resource: "m.virtualargocd.io/virtualargocds", namespace: "team", name: "a", old: "{spec: {suspension: {reason: a}}}"}, "suspended by the platform"},
 		"NamespacedPauses":       {request{by: "user", resource: "m.virtualargocd.io/virtualargocds", namespace: "team", object: "{metadata: {annotations: {crossplane.io/paused: 'true'}}, spec: {}}"}, "crossplane.io/paused is the platform's"},
 		"NamespacedUnprotected":  {request{by: "user", resource: "m.virtualargocd.io/virtualargocds", namespace: "team", old: "{metadata: {labels: {crossplane.io/in-use: 'true'}}, spec: {}}", object: "{spec: {}}"}, "crossplane.io/in-use is Crossplane's to remove"},
+	}
+}
+
+// TestSecretsOfFronts: of the connection Secret of a namespaced VirtualArgoCD, a customer writes nothing by which Crossplane knows it, and no other
+// Secret is concerned.
+func TestSecretsOfFronts(t *testing.T) { ask(t, secretsOfFronts()) }
+
+func secretsOfFronts() map[string]verdict {
+	const (
+		crossplane = "system:serviceaccount:crossplane-system:crossplane"
+		collector  = "system:serviceaccount:kube-system:generic-garbage-collector"
+		namespaces = "system:serviceaccount:kube-system:namespace-controller"
+		controller = "system:kube-controller-manager"
+
+		front  = "{apiVersion: m.virtualargocd.io/v1alpha1, kind: VirtualArgoCD, name: a, uid: u, controller: true, blockOwnerDeletion: true}"
+		claim  = "{apiVersion: virtualargocd.io/v1alpha1, kind: VirtualArgoCD, name: a, uid: c, controller: true, blockOwnerDeletion: true}"
+		name   = "crossplane.io/composition-resource-name"
+		itsOwn = name + ": connection-s"
+
+		goes, owners, marks = "is Crossplane's to create and delete", "the owners of the connection Secret", "labels and annotations of crossplane.io of the connection Secret"
+	)
+	secret := func(owners, labels, annotations string) string {
+		return "{metadata: {ownerReferences: [" + owners + "], labels: {" + labels + "}, annotations: {" + annotations + "}}, data: {a: YQ==}}"
+	}
+	its := secret(front, "crossplane.io/composite: a", itsOwn)
+	do := func(by, old, object string) request {
+		return request{by: by, resource: "secrets", namespace: "team", name: "s", old: old, object: object}
+	}
+	remove := func(by, old string) request {
+		return request{by: by, operation: admission.Delete, resource: "secrets", namespace: "team", name: "s", old: old}
+	}
+	in := func(namespace string, r request) request {
+		r.namespace = namespace
+		return r
+	}
+	const plain = "{data: {a: YQ==}}"
+	return map[string]verdict{
+		"Composed":            {do(crossplane, "", its), ""},
+		"Adopted":             {do(crossplane, plain, its), ""},
+		"Collected":           {remove(collector, its), ""},
+		"CollectedByOne":      {remove(controller, its), ""},
+		"WithItsNamespace":    {remove(namespaces, its), ""},
+		"DeletedByCrossplane": {remove(crossplane, its), ""},
+		"LosesItsName":        {do("user", its, secret(front, "crossplane.io/composite: a", "")), marks},
+		"LosesAll":            {do("user", its, "{metadata: {ownerReferences: ["+front+"]}}"), marks},
+		"TakesAnothersName":   {do("user", its, secret(front, "crossplane.io/composite: a", name+": tenant")), marks},
+		"GetsAName":           {do("user", secret(front, "", ""), secret(front, "", itsOwn)), marks},
+		"LosesItsLabel":       {do("user", its, secret(front, "", itsOwn)), marks},
+		"TakesAnothersLabel":  {do("user", its, secret(front, "crossplane.io/composite: b", itsOwn)), marks},
+		"LosesItsOwner":       {do("user", its, secret("", "crossplane.io/composite: a", itsOwn)), owners},
+		"GetsAnotherOwner":    {do("user", its, secret(front+", {apiVersion: v1, kind: ConfigMap, name: a, uid: b}", "crossplane.io/composite: a", itsOwn)), owners},
+		"CallsItselfOne":      {do("user", plain, its), owners},
+		"MadeByUser":          {do("user", "", its), goes},
+		"MadeByAController":   {do(namespaces, "", its), goes},
+		"DeletedByUser":       {remove("user", its), goes},
+		"CommitDeletes":       {in("customer", remove(argocd, its)), goes},
+		"CommitInACell":       {in("customer", remove(manager, its)), goes},
+		"CommitUnnames":       {in("customer", do(argocd, its, secret(front, "crossplane.io/composite: a", ""))), marks},
+		"OtherOfKubeSystem":   {remove("system:serviceaccount:kube-system:other", its), goes},
+		"OwnLabels":           {do("user", its, secret(front, "crossplane.io/composite: a, team: a", itsOwn+", example.org/a: b, notcrossplane.io/a: b")), ""},
+		"OwnData":             {do("user", its, strings.Replace(its, "YQ==", "Yg==", 1)), ""},
+		"ReleasedByPlatform":  {do(platform, its, plain), ""},
+		"GivenToAClaim":       {do(platform, its, secret(claim, "", "")), ""},
+		"DeletedByPlatform":   {remove(platform, its), ""},
+		"Claims":              {do("user", secret(claim, "", itsOwn), secret(claim, "", "")), ""},
+		"ClaimsDeleted":       {remove("user", secret(claim, "", "")), ""},
+		"OthersComposed":      {do("user", secret("{apiVersion: example.org/v1, kind: VirtualArgoCD, name: a, uid: u, controller: true}", "", itsOwn), plain), ""},
+		"OtherKind":           {remove("user", secret("{apiVersion: m.virtualargocd.io/v1alpha1, kind: Other, name: a, uid: u, controller: true}", "", itsOwn)), ""},
+		"OwnedBeside":         {remove("user", secret("{apiVersion: m.virtualargocd.io/v1alpha1, kind: VirtualArgoCD, name: a, uid: u}", "", "")), ""},
+		"Others":              {do("user", "", plain), ""},
+	}
+}
+
+// exempts finds exceptions for all accounts of a namespace.
+var exempts = regexp.MustCompile(`startsWith\("system:serviceaccount:[^"]+"\)`)
+
+// TestNoNamespaceOfAccounts: no policy makes an exception for all accounts of a namespace. Others may make some there.
+func TestNoNamespaceOfAccounts(t *testing.T) {
+	policies, _ := read(t)
+	for _, p := range policies {
+		var all []string
+		for _, v := range p.Spec.Variables {
+			all = append(all, v.Expression)
+		}
+		for _, v := range p.Spec.Validations {
+			all = append(all, v.Expression)
+		}
+		for _, expression := range all {
+			if exempts.MatchString(expression) {
+				t.Errorf("policy %s trusts whoever has an account of such a name: write exact names: %s", p.Name, expression)
+			}
+		}
 	}
 }

@@ -21,13 +21,13 @@ import (
 // required are the policies without which the function installs nothing.
 var required = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
-	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-front", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-grace", "virtual-argocd-ingresses",
+	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-front", "virtual-argocd-front-secrets", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-grace", "virtual-argocd-ingresses",
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-pool", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-spares", "virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 
 // everywhere are the policies that are for more than tenants' namespaces.
-var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-claims", "virtual-argocd-front", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-pool", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-spares", "virtual-argocd-suspensions"}
+var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-claims", "virtual-argocd-front", "virtual-argocd-front-secrets", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-pool", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-spares", "virtual-argocd-suspensions"}
 
 // identifier and reserved are what names of CEL's are, and aren't.
 var (
@@ -40,7 +40,7 @@ func tables() map[string]map[string]verdict {
 	return map[string]map[string]verdict{
 		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "backups": backups(), "charted": charted(), "claims": claims(),
 		"confined": confined(), "fronts": fronts(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "pools": pools(), "quotas": quotas(),
-		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "routes": routes(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
+		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "routes": routes(), "secretsOfClaims": secretsOfClaims(), "secretsOfFronts": secretsOfFronts(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
 	}
 }
 

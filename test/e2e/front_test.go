@@ -156,7 +156,9 @@ func (f *fronted) degraded(ctx context.Context, t *testing.T, _ *envconf.Config)
 // provider-kubernetes writes can't, either.
 func (f *fronted) hostile(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	const team = "e2e-objects"
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: team}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{frontObject.Group}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: team}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{frontObject.Group}, Resources: []string{"*"}, Verbs: []string{"*"}}, {APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"*"}},
+	}}
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: team}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: team},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: team}},
@@ -209,9 +211,21 @@ func (f *fronted) hostile(ctx context.Context, t *testing.T, _ *envconf.Config) 
 			t.Errorf("%s an Object: want a refusal that says whose it is, got %v", what, err)
 		}
 	}
+	connection, err := f.live.ConnectionSecret(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := member.Typed.CoreV1().Secrets(claims)
+	_, errUnnamed := secrets.Patch(ctx, connection.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"crossplane.io/composition-resource-name":null}}}`), metav1.PatchOptions{})
+	errGone := secrets.Delete(ctx, connection.Name, metav1.DeleteOptions{})
+	for what, err := range map[string]error{"take its name from": errUnnamed, "delete": errGone} {
+		if err == nil || !strings.Contains(err.Error(), "connection Secret of a VirtualArgoCD") {
+			t.Errorf("%s the connection Secret: want a refusal that says whose it is, got %v", what, err)
+		}
+	}
 	front := as(t, "system:serviceaccount:"+crossplane+":virtual-argocd-front", "system:serviceaccounts", "system:serviceaccounts:"+crossplane)
 	tenants := client(front, schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}, "")
-	_, err := tenants.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"claimRef":{"namespace":"default"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err = tenants.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"claimRef":{"namespace":"default"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	if err == nil || !strings.Contains(err.Error(), "stays with its namespace") {
 		t.Errorf("giving a tenant to another namespace: %v", err)
 	}

@@ -25,7 +25,7 @@ const HostPoliciesVersion = 2
 // without which no new tenant comes up, sorted. Each has a binding of the same name.
 var RequiredPolicies = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
-	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-front", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-grace", "virtual-argocd-ingresses",
+	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-front", "virtual-argocd-front-secrets", "virtual-argocd-front-tenants", "virtual-argocd-front-usages", "virtual-argocd-grace", "virtual-argocd-ingresses",
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-pool", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-spares", "virtual-argocd-suspensions", "virtual-argocd-volumes",
 }

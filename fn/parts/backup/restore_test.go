@@ -28,18 +28,20 @@ func report(e *crossplanetest.Engine, data map[string]any) {
 // TestBackupOfASuspendedTenant: nobody gets its backups, so that the suspension isn't undone by a copy.
 func TestBackupOfASuspendedTenant(t *testing.T) {
 	for name, tc := range map[string]struct {
-		spec, labels, with string
-		want               string
+		spec, labels, with, status string
+		want                       string
 	}{
-		"Suspended":      {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"other"`, `"suspension":{"reason":"unpaid"}`, "spec.restoreFrom: the platform has suspended claim other"},
-		"Runs":           {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"other"`, `"plan":"small"`, ""},
-		"OfAnotherOne":   {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-b","crossplane.io/claim-name":"other"`, `"suspension":{"reason":"unpaid"}`, ""},
-		"OfItsOwnName":   {`{"backup":"latest"}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"customer1"`, `"suspension":{"reason":"unpaid"}`, "spec.restoreFrom: the platform has suspended claim customer1"},
-		"RestoresNobody": {`null`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"customer1"`, `"suspension":{"reason":"unpaid"}`, ""},
+		"Suspended":      {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"other"`, `"suspension":{"reason":"unpaid"}`, ``, "spec.restoreFrom: the platform has suspended claim other"},
+		"Runs":           {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"other"`, `"plan":"small"`, ``, ""},
+		"NotArrived":     {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"other"`, `"plan":"small"`, `"hibernation":{"reason":"the platform has suspended it: unpaid"}`, "spec.restoreFrom: the platform has suspended claim other"},
+		"Asleep":         {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"other"`, `"plan":"small"`, `"hibernation":{"reason":"spec.hibernation.enabled says so"}`, ""},
+		"OfAnotherOne":   {`{"tenant":"other","activate":true}`, `"crossplane.io/claim-namespace":"team-b","crossplane.io/claim-name":"other"`, `"suspension":{"reason":"unpaid"}`, ``, ""},
+		"OfItsOwnName":   {`{"backup":"latest"}`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"customer1"`, `"suspension":{"reason":"unpaid"}`, ``, "spec.restoreFrom: the platform has suspended claim customer1"},
+		"RestoresNobody": {`null`, `"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"customer1"`, `"suspension":{"reason":"unpaid"}`, ``, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := crossplanetest.New(t, `{"restoreFrom":`+tc.spec+`}`, withStore)
-			o := resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"other-1","labels":{` + tc.labels + `}},"spec":{` + tc.with + `}}`)
+			o := resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"other-1","labels":{` + tc.labels + `}},"spec":{` + tc.with + `},"status":{` + tc.status + `}}`)
 			e.Cluster[crossplanetest.Key(o)] = o
 			if got := crossplanetest.Refusal(e.Reconcile()); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
 				t.Errorf("want %q, got %q", tc.want, got)

@@ -42,7 +42,7 @@ func resolve(of part.Candidate) error {
 	}
 	switch expired := !expires.IsZero() && !of.Now.Before(expires); {
 	case of.Spec.Suspension != nil:
-		h.Asleep, h.Forced, h.Reason = true, true, "the platform has suspended it: "+of.Spec.Suspension.Reason
+		h.Asleep, h.Forced, h.Reason = true, true, tenant.SuspendedReason+of.Spec.Suspension.Reason
 	case expired:
 		h.Asleep, h.Forced, h.Reason = true, true, "the time that plan "+strconv.Quote(of.Plan.Name)+" gives it has ended: ask the platform for another plan"
 	case on != nil:

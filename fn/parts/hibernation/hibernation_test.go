@@ -266,6 +266,40 @@ func TestSleepsWhateverItDoes(t *testing.T) {
 	}
 }
 
+// TestSuspendedByItsFront: what the platform suspends in a namespaced VirtualArgoCD is suspended, also if that composes nothing any more, by which it
+// would arrive in the composite resource; and no other VirtualArgoCD has a say.
+func TestSuspendedByItsFront(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, owner, metadata, spec, now string
+		want                               bool
+	}{
+		"Suspended":  {"", "m.virtualargocd.io/v1alpha1", `"namespace":"team","name":"a"`, `"suspension":{"reason":"unpaid"}`, `{}`, true},
+		"Mistaken":   {"A mistake of the spec doesn't keep it awake.", "m.virtualargocd.io/v1alpha1", `"namespace":"team","name":"a"`, `"suspension":{"reason":"unpaid"}`, `{"kubernetes":{"version":"x"}}`, true},
+		"Runs":       {"", "m.virtualargocd.io/v1alpha1", `"namespace":"team","name":"a"`, `"plan":"small"`, `{}`, false},
+		"Claims":     {"The tenant is a claim's by now.", "virtualargocd.io/v1alpha1", `"namespace":"team","name":"a"`, `"suspension":{"reason":"unpaid"}`, `{}`, false},
+		"OtherName":  {"", "m.virtualargocd.io/v1alpha1", `"namespace":"team","name":"b"`, `"suspension":{"reason":"unpaid"}`, `{}`, false},
+		"OtherSpace": {"", "m.virtualargocd.io/v1alpha1", `"namespace":"others","name":"a"`, `"suspension":{"reason":"unpaid"}`, `{}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{}`, "")
+			own := func() {
+				crossplanetest.Field(e.XR(), "spec").Fields["claimRef"] = crossplanetest.JSON(`{"apiVersion":"` + tc.owner + `","kind":"VirtualArgoCD","namespace":"team","name":"a"}`)
+			}
+			own()
+			e.Install()
+			e.SetSpec(tc.now)
+			own()
+			front := crossplanetest.JSON(`{"apiVersion":"m.virtualargocd.io/v1alpha1","kind":"VirtualArgoCD","metadata":{` + tc.metadata + `},"spec":{` + tc.spec + `}}`).GetStructValue()
+			e.Cluster[crossplanetest.Key(front)] = front
+			e.Reconcile()
+			e.Reconcile()
+			if got := jobs(e) == tenant.HibernateJob; got != tc.want {
+				t.Errorf("%s\nwant suspended %v, got %s: %s", tc.reason, tc.want, e.Status("phase"), e.Status("message"))
+			}
+		})
+	}
+}
+
 // TestWhoSays: the platform's suspension comes before a plan's end, and that before what the claim says.
 func TestWhoSays(t *testing.T) {
 	const nightly = `"schedules":[{"start":"0 0 * * *","end":"0 23 * * *"}]`

@@ -124,7 +124,9 @@ func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: of.Account, AutomountServiceAccountToken: new(bool), EnableServiceLinks: new(bool),
+				// A shell that is the first process of its container ignores SIGTERM: until it is killed, a pod that was deleted keeps what is reserved for it.
+				TerminationGracePeriodSeconds: new(int64(1)),
+				RestartPolicy:                 corev1.RestartPolicyNever, ServiceAccountName: of.Account, AutomountServiceAccountToken: new(bool), EnableServiceLinks: new(bool),
 				SecurityContext: &corev1.PodSecurityContext{
 					RunAsNonRoot: new(true), RunAsUser: new(int64(65532)), RunAsGroup: new(int64(65532)), FSGroup: new(int64(65532)),
 					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},

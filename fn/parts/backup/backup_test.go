@@ -257,11 +257,69 @@ func TestOnDemand(t *testing.T) {
 			t.Errorf("a Job that exists is changed: -want, +got:\n%s", diff)
 		}
 	}
+	for name := range first {
+		finish(t, e, name, "Complete")
+	}
 	annotate("again")
 	e.Cycle(2)
 	for name := range jobs() {
 		if first[name] != nil {
 			t.Errorf("Job %s of an earlier value stays", name)
+		}
+	}
+}
+
+// finish has a Job end.
+func finish(t *testing.T, e *crossplanetest.Engine, name, condition string) {
+	t.Helper()
+	crossplanetest.SetCondition(e.Observed(name), condition, "True", "Ended", "")
+}
+
+// TestOneAtATime: however often the annotation is changed, one Job by it is there at a time, which is left to end. The last value comes after it, and the
+// condition tells of that.
+func TestOneAtATime(t *testing.T) {
+	for _, ends := range []string{"Complete", "Failed"} {
+		e := crossplanetest.New(t, `{"backup":{"enabled":true}}`, withStore).Install()
+		annotate := func(value string) {
+			annotations := resource.MustStructJSON(`{"` + v1alpha1.AnnotationBackup + `":"` + value + `"}`)
+			crossplanetest.Field(e.XR(), "metadata").Fields["annotations"] = structpb.NewStructValue(annotations)
+			e.Reconcile()
+			e.Reconcile()
+		}
+		check := func(when, value, waits string) {
+			t.Helper()
+			var got []string
+			for name := range e.Response.GetDesired().GetResources() {
+				if strings.HasPrefix(name, tenant.BackupNowPrefix) {
+					got = append(got, name)
+				}
+			}
+			if diff := cmp.Diff([]string{tenant.BackupNowResource(value)}, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", when, diff)
+			}
+			says := e.Condition(v1alpha1.ConditionBackedUp).GetMessage()
+			if is := strings.Contains(says, "begins once the one that is being made has ended"); is != (waits != "") || !strings.Contains(says, waits) {
+				t.Errorf("%s: want it to tell that %q waits, it says %q", when, waits, says)
+			}
+		}
+		annotate("a")
+		check("the first value", "a", "")
+		annotate("b")
+		check("another value", "a", `"b"`)
+		annotate("c")
+		check("the next one", "a", `"c"`)
+		annotate("a")
+		check("the first value again", "a", "")
+		annotate("c")
+		finish(t, e, tenant.BackupNowResource("a"), ends)
+		e.Reconcile()
+		e.Reconcile()
+		check("the first one has ended: "+ends, "c", "")
+		crossplanetest.Field(e.XR(), "metadata").Fields["annotations"] = structpb.NewStructValue(&structpb.Struct{})
+		e.Reconcile()
+		check("without the annotation", "c", "")
+		if grace := wire.Of(e.Observed(tenant.BackupNowResource("c"))).Value("spec", "template", "spec", "terminationGracePeriodSeconds").GetNumberValue(); grace != 1 {
+			t.Errorf("a pod that is deleted keeps its memory for %v seconds", grace)
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	composed "github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // commonScript has what all steps have, and backupScript the steps of a backup: a container's first argument is the name of its step.
@@ -44,10 +45,40 @@ func rows(t tenant.Tenant) []composed.Row {
 	}
 	out = append(out, job.AccountRows(t, tenant.BackupAccount, t.Names.BackupAccount, tenant.BackupBinding, "backup", isOn(t))...)
 	out = append(out, job.Row(tenant.BackupMissed, on && makesUp(t), waits, backupJob))
-	if on && t.Backup.Now != "" {
-		out = append(out, job.Row(tenant.BackupNowResource(t.Backup.Now), true, waits, backupJob))
+	for _, name := range askedFor(t, on) {
+		out = append(out, job.Row(name, true, waits, backupJob))
 	}
 	return out
+}
+
+// askedFor returns the names in the composition of the Jobs that are there by the claim's annotation: that of its value, once no other one runs any
+// more. Whoever may write the annotation has one Job at a time by it, whose memory no quota counts. One that runs is left to end, as it does within
+// deadline, also when the annotation goes.
+func askedFor(t tenant.Tenant, on bool) []string {
+	if !on {
+		return nil
+	}
+	if runs := stillRun(t); len(runs) > 0 || t.Backup.Now == "" {
+		return runs
+	}
+	return []string{tenant.BackupNowResource(t.Backup.Now)}
+}
+
+// stillRun returns the Jobs by values of the annotation that aren't finished, sorted. An earlier version of the function has made several at once.
+func stillRun(t tenant.Tenant) []string {
+	var out []string
+	for name := range t.Observed.Composed {
+		if strings.HasPrefix(name, tenant.BackupNowPrefix) && t.Composed(name).Exists() && !isFinished(t.Composed(name)) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isFinished reports whether a Job has succeeded or was given up.
+func isFinished(is wire.Composed) bool {
+	return is.Condition(string(batchv1.JobComplete)).True() || is.Condition(string(batchv1.JobFailed)).True()
 }
 
 // makesUp reports whether the Job that makes up for what was missed is to be there. One that runs is left to end, whoever else has made a backup
@@ -57,8 +88,7 @@ func makesUp(t tenant.Tenant) bool {
 	if !is.Exists() {
 		return see(t).missed
 	}
-	finished := is.Condition(string(batchv1.JobComplete)).True() || is.Condition(string(batchv1.JobFailed)).True()
-	return !finished || hibernation.StateOf(t).Phase == "" && !is.Created().Before(hibernation.AwakeSince(t))
+	return !isFinished(is) || hibernation.StateOf(t).Phase == "" && !is.Created().Before(hibernation.AwakeSince(t))
 }
 
 // row is the row of a resource that nothing waits for.

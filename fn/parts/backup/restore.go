@@ -52,7 +52,7 @@ func resolveRestore(of part.Candidate) error {
 	if of.Was == nil && of.Input.Backup.Remote == "" {
 		return errors.New(restoreField + ": this platform has no backups: input.backup.remote of the function isn't set")
 	}
-	if of.Suspended {
+	if of.Suspended && of.Was == nil {
 		return fmt.Errorf(restoreField+": the platform has suspended claim %s: nobody gets its backups until that ends", cmp.Or(is.Tenant, of.Claim.Name))
 	}
 	if strings.Contains(is.Tenant, "/") {
@@ -66,6 +66,9 @@ func resolveRestore(of part.Candidate) error {
 		// With several control planes, no file is handed to one of them.
 		Snapshot: name == of.Claim.Name && d.Store.Kind == plan.StoreSQLite && d.Store.Size != "",
 		Active:   is.Activate, Seen: of.Restored,
+	}
+	if of.Suspended {
+		d.Restore.Held = name
 	}
 	switch {
 	case name != of.Claim.Name:
@@ -110,6 +113,10 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 		}),
 	}
 	if !on {
+		return out
+	}
+	if t.Restore.Held != "" {
+		// A Job that is there would go on trying: it goes, and comes again.
 		return out
 	}
 	if t.Restore.Snapshot {
@@ -186,6 +193,8 @@ func observeRestore(t tenant.Tenant, is condition.Of) condition.Condition {
 		without = ". Only Argo CD's objects of it come back: " + r.Without
 	}
 	switch {
+	case r.Held != "":
+		return is.No(v1alpha1.ReasonRestoring, what+" isn't fetched: the platform has suspended claim "+r.Held+", and nobody gets its backups until that ends", "")
 	case s.At == "" && s.Message != "":
 		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored", s.Message)
 	case s.At == "" && !r.Snapshot && unnamed(t):

@@ -181,8 +181,10 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 		steps = []job.Step{fetch, check, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}
 	}
 	j := jobOf(t, restoreScript, steps)
-	// It is tried again for about an hour.
+	// It is tried again for about an hour, and longer where attempts take long. Each has a deadline, also for an image that isn't there: longer than what
+	// its steps give up within by themselves, so that it is they who say why.
 	j.BackoffLimit, j.ActiveDeadlineSeconds = new(int32(12)), nil
+	j.Template.Spec.ActiveDeadlineSeconds = new(int64(restoreDeadline.Seconds()))
 	return j
 }
 

@@ -147,6 +147,40 @@ func TestNoVersion(t *testing.T) {
 	}
 }
 
+// TestVersionOfTheChart: what a virtual cluster says runs is taken for the version of an image on the host only where the chart may have installed it, and
+// is asked for by nobody where the values name one.
+func TestVersionOfTheChart(t *testing.T) {
+	for name, tc := range map[string]struct{ values, runs, want string }{
+		"Patch":         {`{}`, "v3.4.9", "v3.4.9"},
+		"Older":         {`{}`, "v2.11.0", ""},
+		"Newer":         {`{}`, "v3.99.0", ""},
+		"Named":         {`{"global":{"image":{"tag":"v3.3.1"}}}`, "v3.4.9", "v3.3.1"},
+		"NamedOfServer": {`{"global":{"image":{"tag":"v3.3.1"}},"server":{"image":{"tag":"v3.3.2"}}}`, "v3.3.1", "v3.3.2"},
+		"NamedVeryOld":  {`{"global":{"image":{"tag":"v1.8.0"}}}`, "v1.8.0", ""},
+		"NamedAsNone":   {`{"global":{"image":{"tag":"ours"}}}`, "v3.4.4", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"argocd":{"values":`+tc.values+`}}`, withStore).Install()
+			e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) {
+				w.Images = map[string]string{"server": "quay.io/argoproj/argocd:" + tc.runs}
+			})
+			e.Reconcile()
+			e.SetSpec(`{"backup":{"enabled":true},"argocd":{"values":` + tc.values + `}}`)
+			e.Reconcile()
+			e.Reconcile()
+			if tc.want == "" {
+				if c := e.Condition(v1alpha1.ConditionBackedUp); e.Has(tenant.BackupCronJob) || !strings.Contains(c.GetMessage(), "isn't a version that its chart has") {
+					t.Errorf("with a CronJob %t: %v", e.Has(tenant.BackupCronJob), c)
+				}
+				return
+			}
+			if image := container(e, "export")["image"]; image != "quay.io/argoproj/argocd:"+tc.want {
+				t.Errorf("want version %s, the image is %v", tc.want, image)
+			}
+		})
+	}
+}
+
 // TestVersionIsLost: backups go on with the image of before, and nothing is deleted, once Argo CD runs with an image whose tag isn't a version.
 func TestVersionIsLost(t *testing.T) {
 	e := crossplanetest.New(t, `{"backup":{"enabled":true},"restoreFrom":{"tenant":"other","activate":true}}`, withStore).Install()

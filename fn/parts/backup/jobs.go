@@ -20,6 +20,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	composed "github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
+	"github.com/virtual-argocd/virtual-argocd/fn/versions"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
@@ -225,14 +228,13 @@ func volumes(t tenant.Tenant) []job.Volume {
 	}
 }
 
-// argocdImage returns the image that exports Argo CD's objects: the platform's, or that of the version that runs or ran last, or that of the
-// backups until now; "" while none is known.
+// argocdImage returns the image that exports Argo CD's objects: the platform's, or that of the version that Argo CD has, or that of the backups until now;
+// "" where none is known.
 func argocdImage(t tenant.Tenant) string {
 	if _, tag := host.SplitImage(t.Backup.ArgoCD); tag != "" {
 		return t.Backup.ArgoCD
 	}
-	version, _ := argocd.RunningVersion(t)
-	if version = cmp.Or(version, t.Observed.XR.String("status", "argocd", "version")); version != "" {
+	if version := versionOf(t); version != "" {
 		return t.Backup.ArgoCD + ":" + version
 	}
 	for _, c := range t.Composed(tenant.BackupCronJob).List("spec", "jobTemplate", "spec", "template", "spec", "initContainers") {
@@ -243,11 +245,37 @@ func argocdImage(t tenant.Tenant) string {
 	return ""
 }
 
-// unnamed reports whether Argo CD runs with an image whose tag doesn't tell its version, so that there is none to export its objects with.
+// versionOf returns the version of Argo CD that is installed, as the tag of an image; "" where it isn't known. It is what the values of its chart name, or
+// else one that the chart may have. Which exactly, the function can't know: only the virtual cluster tells which version runs, or ran last, and its admin
+// has it tell what he likes.
+func versionOf(t tenant.Tenant) string {
+	tag := func(component string) string { return values.At[string](t.ArgoCD.Values, component, "image", "tag") }
+	if named := cmp.Or(tag("server"), tag("global")); named != "" {
+		if version := argocd.Version(named); versions.MayBe(version) {
+			return version
+		}
+		return ""
+	}
+	var charts []string
+	if known.Named(t.ArgoCD.Name) != nil {
+		// Until an upgrade has ended, it is of either.
+		charts = []string{t.ArgoCD.Version, cmp.Or(t.Observed.Running.ArgoCD, t.ArgoCD.Version)}
+	}
+	running, _ := argocd.RunningVersion(t)
+	for _, version := range []string{running, argocd.Version(t.Observed.XR.String("status", "argocd", "version"))} {
+		if versions.MayBe(version, charts...) {
+			return version
+		}
+	}
+	return ""
+}
+
+// unnamed reports whether Argo CD runs with an image whose tag doesn't tell its version, or tells one that its chart doesn't have, so that there is none
+// to export its objects with.
 func unnamed(t tenant.Tenant) bool {
 	_, runs := argocd.RunningVersion(t)
 	return runs && argocdImage(t) == ""
 }
 
 // unnamedMessage is for the platform: images are its own.
-const unnamedMessage = "Argo CD runs with an image whose tag isn't a version, so that none is known to export its objects with: set input.backup.argocd.tag of the function"
+const unnamedMessage = "Argo CD runs with an image whose tag isn't a version that its chart has, so that none is known to export its objects with: set input.backup.argocd.tag of the function"

@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/job"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
@@ -135,7 +136,8 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 }
 
 // hasOtherImages reports whether a Job that has restored nothing yet has other images than the platform names now, which had perhaps named some that
-// can't be pulled. Its template can't be changed: it goes, and comes again.
+// can't be pulled. Its template can't be changed: it goes, and comes again. The version of Argo CD in one of them is what a virtual cluster says runs,
+// which is not to have Jobs made again and again.
 func hasOtherImages(t tenant.Tenant, name string) bool {
 	pod := t.Composed(name).Get("spec", "template", "spec")
 	if t.Restore.Seen.At != "" || !pod.Exists() {
@@ -144,11 +146,19 @@ func hasOtherImages(t tenant.Tenant, name string) bool {
 	want := restoreJob(t).Template.Spec
 	is := append(pod.List("initContainers"), pod.List("containers")...)
 	for i, c := range append(want.InitContainers, want.Containers...) {
-		if i >= len(is) || is[i].String("image") != c.Image && c.Image != "" {
+		if i >= len(is) || c.Image != "" && platforms(t, is[i].String("image")) != platforms(t, c.Image) {
 			return true
 		}
 	}
 	return false
+}
+
+// platforms returns what the platform has named of an image.
+func platforms(t tenant.Tenant, image string) string {
+	if repository, _ := host.SplitImage(image); repository == t.Backup.ArgoCD {
+		return repository
+	}
+	return image
 }
 
 // imported reports whether everything that a copy may have now was imported.

@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // report is what a Job says.
@@ -392,4 +393,29 @@ func TestImagesAreCorrected(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReportedVersionsChangeNothing: whatever a virtual cluster says runs, the Job of a copy stays.
+func TestReportedVersionsChangeNothing(t *testing.T) {
+	e := crossplanetest.New(t, `{"restoreFrom":{"tenant":"other"}}`, withStore).Install()
+	report(e, map[string]any{})
+	before := restoreImages(e)
+	for _, version := range []string{"v3.4.5", "v3.4.6"} {
+		e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) {
+			w.Images = map[string]string{"server": "quay.io/argoproj/argocd:" + version}
+		})
+		e.Reconcile()
+		if diff := cmp.Diff(before, restoreImages(e)); diff != "" || len(before) == 0 {
+			t.Errorf("it says that %s runs: -want, +got:\n%s", version, diff)
+		}
+	}
+}
+
+// restoreImages are the images of the Job of a copy.
+func restoreImages(e *crossplanetest.Engine) []string {
+	var out []string
+	for _, c := range wire.Of(e.Observed("restore-objects")).List("spec", "template", "spec", "initContainers") {
+		out = append(out, c.String("image"))
+	}
+	return out
 }

@@ -152,20 +152,13 @@ func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (
 // found returns what is given of a tenant with the Secrets and hostnames that Crossplane has looked for, and with the channel of its plan or
 // claim. The error is that of the channel.
 func found(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (_ tenant.Given, err error) {
-	if name := originalOf(g); name != "" {
-		found, read := wire.Required(req, requiredOriginal, g.APIVersion, v1alpha1.Kind)
-		if !read {
-			return g, ErrUnread
-		}
-		g.Suspended = slices.ContainsFunc(found, func(xr wire.Struct) bool {
-			// Its status also has one that hasn't arrived in its spec: see suspension.
-			suspended := xr.Has("spec", "suspension") || strings.HasPrefix(xr.String("status", "hibernation", "reason"), tenant.SuspendedReason)
-			return suspended && xr.String("metadata", "name") != g.XRName
-		})
-	}
 	g.Secrets = secrets(req, g.Claim.Namespace, g.Input.Credentials.Label)
 	g.Hostnames = ingress.Observe(req, o, g.Claim.Namespace, secretsIn(g.Input))
 	g.Channel, err = findChannel(req, g, secretsIn(g.Input))
+	var read bool
+	if g.Suspended, read = suspended(req, g); !read {
+		return g, ErrUnread
+	}
 	if err == nil || errors.Is(err, ErrUnread) {
 		return g, err
 	}
@@ -175,6 +168,20 @@ func found(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (_ t
 		return g, nil
 	}
 	return g, err
+}
+
+// suspended reports whether the platform has suspended the tenant whose backup another one is to get, which it may have as long as that isn't read.
+func suspended(req *fnv1.RunFunctionRequest, g tenant.Given) (is, read bool) {
+	name := originalOf(g)
+	if name == "" {
+		return false, true
+	}
+	found, read := wire.Required(req, requiredOriginal+name, g.APIVersion, v1alpha1.Kind)
+	return !read || slices.ContainsFunc(found, func(xr wire.Struct) bool {
+		// Its status also has one that hasn't arrived in its spec: see suspension.
+		suspended := xr.Has("spec", "suspension") || strings.HasPrefix(xr.String("status", "hibernation", "reason"), tenant.SuspendedReason)
+		return suspended && xr.String("metadata", "name") != g.XRName
+	}), read
 }
 
 // AsAccepted returns what to try in turn for a tenant whose claim, plan or input has a mistake:

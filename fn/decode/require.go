@@ -41,8 +41,8 @@ const (
 	// composite resources that require an object by name, and tries all label selectors
 	// (composite/dependency/tracker.go).
 	requiredAssignment = "assignment/"
-	// requiredOriginal is for the tenant whose backup is restored.
-	requiredOriginal = "original"
+	// requiredOriginal is the prefix for the tenant of the claim whose backup is restored.
+	requiredOriginal = "original/"
 	// requiredFront is for the namespaced VirtualArgoCD that a tenant belongs to.
 	requiredFront = "front"
 	// requiredRevision is the prefix for a revision of a channel.
@@ -64,6 +64,7 @@ func Require(rsp *fnv1.RunFunctionResponse, asked tenant.Given, err error, used 
 	requireChannel(s, asked)
 	requireChannel(s, used)
 	requireOriginal(s, asked)
+	requireOriginal(s, used)
 	if of := asked.Claim; isFront(of) {
 		s.Named(requiredFront, of.APIVersion, of.Kind, of.Namespace, of.Name)
 	}
@@ -125,19 +126,19 @@ func requireChannel(s wire.Selectors, g tenant.Given) {
 	}
 }
 
-// requireOriginal requires the tenant whose backup a new one restores, which may still exist.
+// requireOriginal requires the tenant whose backup another one is to get, which may still exist.
 func requireOriginal(s wire.Selectors, g tenant.Given) {
 	if name := originalOf(g); name != "" {
-		s.Labelled(requiredOriginal, g.APIVersion, v1alpha1.Kind, "", map[string]string{tenant.LabelClaimName: name, tenant.LabelClaimNamespace: g.Claim.Namespace})
+		s.Labelled(requiredOriginal+name, g.APIVersion, v1alpha1.Kind, "", map[string]string{tenant.LabelClaimName: name, tenant.LabelClaimNamespace: g.Claim.Namespace})
 	}
 }
 
 // isFront reports whether a tenant belongs to a namespaced VirtualArgoCD.
 func isFront(of tenant.Claim) bool { return strings.HasPrefix(of.APIVersion, v1alpha1.FrontPrefix) }
 
-// originalOf returns the name of that tenant's claim; "" where nothing is restored, and for a tenant that was accepted already.
+// originalOf returns the name of that tenant's claim; "" where nothing of a backup is to be fetched any more, so that nothing is required then.
 func originalOf(g tenant.Given) string {
-	if g.Was != nil || g.Spec.RestoreFrom == nil || g.Claim.Namespace == "" {
+	if g.Claim.Namespace == "" || !g.Fetches() {
 		return ""
 	}
 	name := cmp.Or(g.Spec.RestoreFrom.Tenant, g.Claim.Name)

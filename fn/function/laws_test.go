@@ -99,7 +99,7 @@ func answer(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequest
 // plan that it asks for: Crossplane lets such a response go.
 func asksFirst(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
 	for name := range rsp.GetRequirements().GetResources() {
-		if _, read := req.GetRequiredResources()[name]; !read && (strings.Contains(name, "plan") || strings.HasPrefix(name, "channel/") || name == "original") {
+		if _, read := req.GetRequiredResources()[name]; !read && (strings.Contains(name, "plan") || strings.HasPrefix(name, "channel/") || strings.HasPrefix(name, "original/")) {
 			return len(rsp.GetDesired().GetResources()) == 0
 		}
 	}
@@ -349,7 +349,7 @@ func TestLawsOfBrokenTenants(t *testing.T) {
 				req := proto.Clone(e.Request).(*fnv1.RunFunctionRequest)
 				wreck(rand.New(rand.NewPCG(seed, 1)), req)
 				// A tenant of which what was accepted is lost asks whether the one that it was restored from is there.
-				req.RequiredResources["original"] = &fnv1.Resources{}
+				req.RequiredResources["original/customer1"] = &fnv1.Resources{}
 				if checkLaws(t, e, req, all) {
 					return
 				}

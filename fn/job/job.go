@@ -70,6 +70,9 @@ var Token = Volume{Name: "token", Path: TokenPath, From: Projected(
 // tmp is the volume in which each step has a folder of its own.
 const tmp = "tmp"
 
+// mostCPU is what each step may take of the processors. What it works on was written by strangers, who would otherwise choose how much it takes.
+var mostCPU = resource.MustParse("1")
+
 // Spec returns what a Job runs.
 func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 	labels := composed.OfTenant(t)
@@ -83,7 +86,7 @@ func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 			Env: []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}},
 			Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: of.Reserved},
-				Limits:   corev1.ResourceList{corev1.ResourceMemory: of.Memory},
+				Limits:   corev1.ResourceList{corev1.ResourceCPU: mostCPU, corev1.ResourceMemory: of.Memory},
 			},
 			SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: new(bool), ReadOnlyRootFilesystem: new(true),
@@ -124,7 +127,9 @@ func Spec(t tenant.Tenant, of Of) batchv1.JobSpec {
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: of.Account, AutomountServiceAccountToken: new(bool), EnableServiceLinks: new(bool),
+				// A shell that is the first process of its container ignores SIGTERM: until it is killed, a pod that was deleted keeps what is reserved for it.
+				TerminationGracePeriodSeconds: new(int64(1)),
+				RestartPolicy:                 corev1.RestartPolicyNever, ServiceAccountName: of.Account, AutomountServiceAccountToken: new(bool), EnableServiceLinks: new(bool),
 				SecurityContext: &corev1.PodSecurityContext{
 					RunAsNonRoot: new(true), RunAsUser: new(int64(65532)), RunAsGroup: new(int64(65532)), FSGroup: new(int64(65532)),
 					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},

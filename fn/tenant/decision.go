@@ -219,6 +219,8 @@ type Restore struct {
 	Without string
 	// Active reports whether Argo CD may act.
 	Active bool
+	// Held is the name of the claim whose backup nobody gets, because the platform has suspended it; "" for none.
+	Held string
 	// Seen is what the last Job has reported.
 	Seen Restored
 }

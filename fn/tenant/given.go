@@ -175,6 +175,18 @@ type Given struct {
 	HostResolver HostResolver
 }
 
+// Fetches reports whether something of the backup that spec.restoreFrom names is still to come. A copy gets the clusters of it when it is activated.
+func (g Given) Fetches() bool {
+	is := g.Spec.RestoreFrom
+	switch {
+	case is == nil:
+		return false
+	case g.Was == nil || g.Restored.At == "":
+		return true
+	}
+	return is.Activate && !g.Restored.Active && is.Tenant != "" && is.Tenant != g.Claim.Name
+}
+
 // Restored is what a Job has reported of a restore.
 type Restored struct {
 	// Name of the backup, and At when it was restored; "" for not yet.

@@ -1,6 +1,8 @@
 package versions
 
 import (
+	"slices"
+
 	"github.com/Masterminds/semver/v3"
 )
 
@@ -34,4 +36,21 @@ func ArgoCD(chart string) *semver.Version {
 		}
 	}
 	return out
+}
+
+// MayBe reports whether a version of Argo CD may be what one of these versions of upstream's chart argo-cd has installed, as far as that is known: it
+// is of the minor version of one of them. Of a chart that isn't known, or none, it is one that is older than no chart's; of one that is newer than
+// those that are known, it isn't older than the newest.
+func MayBe(version string, charts ...string) bool {
+	is, oldest, newest := Parse(version), argoCDs[0].argoCD, argoCDs[len(argoCDs)-1].argoCD
+	if is == nil || is.LessThan(oldest) {
+		return false
+	}
+	return len(charts) == 0 || slices.ContainsFunc(charts, func(chart string) bool {
+		if of := ArgoCD(chart); of != nil {
+			return of.Major() == is.Major() && of.Minor() == is.Minor()
+		}
+		v := Parse(chart)
+		return v == nil || v.LessThan(newestChart) || !is.LessThan(newest)
+	})
 }

@@ -16,3 +16,28 @@ func TestArgoCD(t *testing.T) {
 		}
 	}
 }
+
+func TestMayBe(t *testing.T) {
+	for _, tc := range []struct {
+		version string
+		charts  []string
+		want    bool
+	}{
+		{"v3.4.9", []string{"10.1.1"}, true},
+		{"v3.3.0", []string{"10.1.1"}, false},
+		{"v3.5.0", []string{"10.1.1"}, false},
+		{"v3.3.0", []string{"10.1.1", "9.4.0"}, true},
+		{"v3.5.0", []string{"11.0.0"}, true},
+		{"v3.3.0", []string{"11.0.0"}, false},
+		{"v2.11.0", []string{"6.0.0"}, true},
+		{"v2.11.0", nil, true},
+		{"v2.10.9", nil, false},
+		{"v2.10.9", []string{"6.0.0"}, false},
+		{"latest", nil, false},
+		{"", nil, false},
+	} {
+		if got := MayBe(tc.version, tc.charts...); got != tc.want {
+			t.Errorf("%s of %v: want %t, got %t", tc.version, tc.charts, tc.want, got)
+		}
+	}
+}

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/store"
 )
 
@@ -100,9 +103,28 @@ func (b *backup) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	return ctx
 }
 
-// ask asks for a backup.
+// askedEndsWithin is how long the Job of an earlier value of the annotation may still try.
+const askedEndsWithin = 21 * time.Minute
+
+// ask asks for a backup, once the Job of the value before has ended, also the attempts of one that fails: until then there is no other one.
 func (b *backup) ask(ctx context.Context, t *testing.T, value string) {
 	t.Helper()
+	xr := b.live.XRName(ctx, t)
+	eventually.True(ctx, t, askedEndsWithin, "earlier Jobs by the annotation have ended", func(ctx context.Context) (bool, string) {
+		list, err := host.Typed.BatchV1().Jobs(crossplane).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		for _, j := range list.Items {
+			ended := slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+				return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+			})
+			if strings.HasPrefix(j.Name, xr+"-backup-now-") && !ended {
+				return false, j.Name + " hasn't"
+			}
+		}
+		return true, ""
+	})
 	b.live.Patch(ctx, t, value, "metadata", "annotations", v1alpha1.AnnotationBackup)
 }
 

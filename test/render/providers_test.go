@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/base64"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/versions"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -198,10 +200,16 @@ func (te *tenant) summary(object, unavailable string) {
 	for _, w := range argocd.ExpectedWorkloads(values) {
 		wanted[w.Name] = int32(max(1, w.Replicas))
 	}
+	chart, _, err := unstructured.NestedString(te.get("argocd").Object, "spec", "forProvider", "chart", "version")
+	check(te.t, err)
+	runs := "v3.4.4"
+	if of := versions.ArgoCD(chart); of != nil {
+		runs = fmt.Sprintf("v%d.%d.4", of.Major(), of.Minor())
+	}
 	for i := range summary {
 		w := &summary[i]
 		// Those of components have one.
-		w.Replicas, w.Available, w.Images = max(1, wanted[w.Name]), w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+		w.Replicas, w.Available, w.Images = max(1, wanted[w.Name]), w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:" + runs}
 	}
 	data, err := proxy.Summary(summary)
 	check(te.t, err)

@@ -224,8 +224,16 @@ func healthOf(w tenant.Workload, is proxy.Workload) health {
 	return h
 }
 
-// longestVersion is the length of the longest tag that RunningVersion returns, in bytes.
+// longestVersion is the length of the longest tag that Version returns, in bytes.
 const longestVersion = 32
+
+// Version returns a tag of Argo CD's image; "" for one that isn't a short version such as v3.2.6.
+func Version(tag string) string {
+	if len(tag) > longestVersion || versions.Parse(tag) == nil {
+		return ""
+	}
+	return tag
+}
 
 // RunningVersion returns the version of Argo CD that its API server runs: the tag of its
 // image. It reports false while the workload isn't available. The virtual API server may
@@ -234,10 +242,7 @@ const longestVersion = 32
 func RunningVersion(t tenant.Tenant) (string, bool) {
 	image := server(t).image
 	_, tag := host.SplitImage(image)
-	if len(tag) > longestVersion || versions.Parse(tag) == nil {
-		tag = ""
-	}
-	return tag, image != ""
+	return Version(tag), image != ""
 }
 
 // server returns the health of Argo CD's API server.

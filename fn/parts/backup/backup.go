@@ -150,5 +150,5 @@ func folder(remote, owner string) string {
 	return remote + owner
 }
 
-// deadline is how long one attempt may take.
-const deadline = 20 * time.Minute
+// deadline is how long a backup may take, with the attempt after one that has failed, and restoreDeadline how long one attempt of a restore may.
+const deadline, restoreDeadline = 20 * time.Minute, time.Hour

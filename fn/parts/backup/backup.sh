@@ -15,15 +15,15 @@ export)
   # before the platform lets it. The pods are left out of whatever else is in its namespace, too: their controllers make them anew.
   # So is from which addresses Services get theirs: it may be another host that all of this comes back on. Kubernetes makes these objects anew.
   # GNU tar, which the image of Argo CD has, keeps the names, which are keys of the virtual API's store.
-  gunzip -c all.tar.gz >snapshot.tar 2>/tmp/err && rm all.tar.gz || fail "reading vcluster's snapshot" "$(why)"
-  tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
+  within 120 gunzip -c all.tar.gz >snapshot.tar 2>/tmp/err && rm all.tar.gz || fail "reading vcluster's snapshot" "$(why)"
+  within 120 tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
   if grep -E '^/registry/pods/argocd/|^/registry/(replicasets|deployments|statefulsets|daemonsets|jobs|controllerrevisions)/argocd/('"$OWN"')(-[^/]*)?$|^/registry/secrets/argocd/sh[.]helm[.]release[.]v1[.]('"$OWN"')[.]v[0-9]+$|^/registry/(servicecidrs|ipaddresses)/|^/registry/ranges/serviceips$' keys >drop; then
-    tar --delete -P -f snapshot.tar -T drop 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
+    within 180 tar --delete -P -f snapshot.tar -T drop 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   fi
-  tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
+  within 120 tar -t -P -f snapshot.tar 2>/tmp/err >keys || fail "reading vcluster's snapshot" "$(why)"
   [ -s keys ] || fail "reading vcluster's snapshot" "it has no objects"
   count '' keys >objects
-  gzip snapshot.tar 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
+  within 180 gzip snapshot.tar 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   within 180 argocd admin export --namespace "$NAMESPACE" --out argocd.yaml >/tmp/err 2>&1 || fail "exporting Argo CD's objects" "$(why)"
   count '^kind: Application$' argocd.yaml >applications
   digest argocd.yaml >digest

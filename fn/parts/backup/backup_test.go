@@ -147,6 +147,40 @@ func TestNoVersion(t *testing.T) {
 	}
 }
 
+// TestVersionOfTheChart: what a virtual cluster says runs is taken for the version of an image on the host only where the chart may have installed it, and
+// is asked for by nobody where the values name one.
+func TestVersionOfTheChart(t *testing.T) {
+	for name, tc := range map[string]struct{ values, runs, want string }{
+		"Patch":         {`{}`, "v3.4.9", "v3.4.9"},
+		"Older":         {`{}`, "v2.11.0", ""},
+		"Newer":         {`{}`, "v3.99.0", ""},
+		"Named":         {`{"global":{"image":{"tag":"v3.3.1"}}}`, "v3.4.9", "v3.3.1"},
+		"NamedOfServer": {`{"global":{"image":{"tag":"v3.3.1"}},"server":{"image":{"tag":"v3.3.2"}}}`, "v3.3.1", "v3.3.2"},
+		"NamedVeryOld":  {`{"global":{"image":{"tag":"v1.8.0"}}}`, "v1.8.0", ""},
+		"NamedAsNone":   {`{"global":{"image":{"tag":"ours"}}}`, "v3.4.4", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"argocd":{"values":`+tc.values+`}}`, withStore).Install()
+			e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) {
+				w.Images = map[string]string{"server": "quay.io/argoproj/argocd:" + tc.runs}
+			})
+			e.Reconcile()
+			e.SetSpec(`{"backup":{"enabled":true},"argocd":{"values":` + tc.values + `}}`)
+			e.Reconcile()
+			e.Reconcile()
+			if tc.want == "" {
+				if c := e.Condition(v1alpha1.ConditionBackedUp); e.Has(tenant.BackupCronJob) || !strings.Contains(c.GetMessage(), "isn't a version that its chart has") {
+					t.Errorf("with a CronJob %t: %v", e.Has(tenant.BackupCronJob), c)
+				}
+				return
+			}
+			if image := container(e, "export")["image"]; image != "quay.io/argoproj/argocd:"+tc.want {
+				t.Errorf("want version %s, the image is %v", tc.want, image)
+			}
+		})
+	}
+}
+
 // TestVersionIsLost: backups go on with the image of before, and nothing is deleted, once Argo CD runs with an image whose tag isn't a version.
 func TestVersionIsLost(t *testing.T) {
 	e := crossplanetest.New(t, `{"backup":{"enabled":true},"restoreFrom":{"tenant":"other","activate":true}}`, withStore).Install()
@@ -257,11 +291,69 @@ func TestOnDemand(t *testing.T) {
 			t.Errorf("a Job that exists is changed: -want, +got:\n%s", diff)
 		}
 	}
+	for name := range first {
+		finish(t, e, name, "Complete")
+	}
 	annotate("again")
 	e.Cycle(2)
 	for name := range jobs() {
 		if first[name] != nil {
 			t.Errorf("Job %s of an earlier value stays", name)
+		}
+	}
+}
+
+// finish has a Job end.
+func finish(t *testing.T, e *crossplanetest.Engine, name, condition string) {
+	t.Helper()
+	crossplanetest.SetCondition(e.Observed(name), condition, "True", "Ended", "")
+}
+
+// TestOneAtATime: however often the annotation is changed, one Job by it is there at a time, which is left to end. The last value comes after it, and the
+// condition tells of that.
+func TestOneAtATime(t *testing.T) {
+	for _, ends := range []string{"Complete", "Failed"} {
+		e := crossplanetest.New(t, `{"backup":{"enabled":true}}`, withStore).Install()
+		annotate := func(value string) {
+			annotations := resource.MustStructJSON(`{"` + v1alpha1.AnnotationBackup + `":"` + value + `"}`)
+			crossplanetest.Field(e.XR(), "metadata").Fields["annotations"] = structpb.NewStructValue(annotations)
+			e.Reconcile()
+			e.Reconcile()
+		}
+		check := func(when, value, waits string) {
+			t.Helper()
+			var got []string
+			for name := range e.Response.GetDesired().GetResources() {
+				if strings.HasPrefix(name, tenant.BackupNowPrefix) {
+					got = append(got, name)
+				}
+			}
+			if diff := cmp.Diff([]string{tenant.BackupNowResource(value)}, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", when, diff)
+			}
+			says := e.Condition(v1alpha1.ConditionBackedUp).GetMessage()
+			if is := strings.Contains(says, "begins once the one that is being made has ended"); is != (waits != "") || !strings.Contains(says, waits) {
+				t.Errorf("%s: want it to tell that %q waits, it says %q", when, waits, says)
+			}
+		}
+		annotate("a")
+		check("the first value", "a", "")
+		annotate("b")
+		check("another value", "a", `"b"`)
+		annotate("c")
+		check("the next one", "a", `"c"`)
+		annotate("a")
+		check("the first value again", "a", "")
+		annotate("c")
+		finish(t, e, tenant.BackupNowResource("a"), ends)
+		e.Reconcile()
+		e.Reconcile()
+		check("the first one has ended: "+ends, "c", "")
+		crossplanetest.Field(e.XR(), "metadata").Fields["annotations"] = structpb.NewStructValue(&structpb.Struct{})
+		e.Reconcile()
+		check("without the annotation", "c", "")
+		if grace := wire.Of(e.Observed(tenant.BackupNowResource("c"))).Value("spec", "template", "spec", "terminationGracePeriodSeconds").GetNumberValue(); grace != 1 {
+			t.Errorf("a pod that is deleted keeps its memory for %v seconds", grace)
 		}
 	}
 }

@@ -23,23 +23,6 @@ given() { ! regular "$1" || head -c 500 "$1" | tr -cd "$2"; }
 # Counts lines. grep ends with 1 where there are none, which is no failure.
 count() { grep -c "$@" || [ $? = 1 ]; }
 
-# Prints a digest of what a copy has of an export: of names and specs, without what changes by itself, and without credentials.
-digest() {
-  awk '
-    function flush() {
-      if (kind ~ /^(Application|ApplicationSet|AppProject)$/ || kind == "Secret" && repository) print kind, namespace, name, body
-      kind = namespace = name = body = section = ""; repository = 0
-    }
-    /^---$/ { flush(); next }
-    /^[^ ]/ { section = $1 }
-    section == "kind:" { kind = $2 }
-    section == "metadata:" && /^  name: / { name = $2 }
-    section == "metadata:" && /^  namespace: / { namespace = $2 }
-    section == "metadata:" && /^    argocd.argoproj.io\/secret-type: repo/ { repository = 1 }
-    section == "spec:" || section == "data:" { body = body "|" (section == "spec:" || /^  (name|project|type|url): / ? $0 : $1) }
-    END { flush() }' "$1" | sort | sha256sum | cut -c 1-64
-}
-
 # Runs a program for some seconds at most, so that what hangs is told of before the Job ends.
 within() {
   most=$1
@@ -49,6 +32,34 @@ within() {
   # So GNU's and BusyBox's timeout end.
   case $code in 124 | 143) echo "it took longer than $most seconds" >&2 ;; esac
   return $code
+}
+
+# Prints a digest of what a copy has of an export: of names and specs, without what changes by itself, and without credentials. It is read twice, and
+# nothing of it is collected, since whoever has written it chooses how long it is.
+digest() {
+  within 120 awk '
+    function flush() {
+      told = kind ~ /^(Application|ApplicationSet|AppProject)$/ || kind == "Secret" && repository
+      print (told ? kind " " namespace " " name " " : "")
+      kind = namespace = name = section = ""; repository = 0
+    }
+    /^---$/ { flush(); next }
+    /^[^ ]/ { section = $1 }
+    section == "kind:" { kind = $2 }
+    section == "metadata:" && /^  name: / { name = $2 }
+    section == "metadata:" && /^  namespace: / { namespace = $2 }
+    section == "metadata:" && /^    argocd.argoproj.io\/secret-type: repo/ { repository = 1 }
+    END { flush() }' "$1" | within 120 awk -v file="$1" '
+    function first(line) { sub(/^[ \t]+/, "", line); sub(/[ \t].*/, "", line); return line }
+    {
+      printf "%s", $0
+      while ((getline line <file) > 0 && line != "---") {
+        if (line ~ /^[^ ]/) section = first(line)
+        if ($0 != "" && (section == "spec:" || section == "data:")) printf "|%s", (section == "spec:" || line ~ /^  (name|project|type|url): / ? line : first(line))
+      }
+      section = ""
+      if ($0 != "") print ""
+    }' | sort | sha256sum | cut -c 1-64
 }
 
 # The last that a program has said, without times and numbers of requests, or that there is no room.

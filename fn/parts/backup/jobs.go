@@ -20,6 +20,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	composed "github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
+	"github.com/virtual-argocd/virtual-argocd/fn/versions"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // commonScript has what all steps have, and backupScript the steps of a backup: a container's first argument is the name of its step.
@@ -44,10 +48,40 @@ func rows(t tenant.Tenant) []composed.Row {
 	}
 	out = append(out, job.AccountRows(t, tenant.BackupAccount, t.Names.BackupAccount, tenant.BackupBinding, "backup", isOn(t))...)
 	out = append(out, job.Row(tenant.BackupMissed, on && makesUp(t), waits, backupJob))
-	if on && t.Backup.Now != "" {
-		out = append(out, job.Row(tenant.BackupNowResource(t.Backup.Now), true, waits, backupJob))
+	for _, name := range askedFor(t, on) {
+		out = append(out, job.Row(name, true, waits, backupJob))
 	}
 	return out
+}
+
+// askedFor returns the names in the composition of the Jobs that are there by the claim's annotation: that of its value, once no other one runs any
+// more. Whoever may write the annotation has one Job at a time by it, whose memory no quota counts. One that runs is left to end, as it does within
+// deadline, also when the annotation goes.
+func askedFor(t tenant.Tenant, on bool) []string {
+	if !on {
+		return nil
+	}
+	if runs := stillRun(t); len(runs) > 0 || t.Backup.Now == "" {
+		return runs
+	}
+	return []string{tenant.BackupNowResource(t.Backup.Now)}
+}
+
+// stillRun returns the Jobs by values of the annotation that aren't finished, sorted. An earlier version of the function has made several at once.
+func stillRun(t tenant.Tenant) []string {
+	var out []string
+	for name := range t.Observed.Composed {
+		if strings.HasPrefix(name, tenant.BackupNowPrefix) && t.Composed(name).Exists() && !isFinished(t.Composed(name)) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isFinished reports whether a Job has succeeded or was given up.
+func isFinished(is wire.Composed) bool {
+	return is.Condition(string(batchv1.JobComplete)).True() || is.Condition(string(batchv1.JobFailed)).True()
 }
 
 // makesUp reports whether the Job that makes up for what was missed is to be there. One that runs is left to end, whoever else has made a backup
@@ -57,8 +91,7 @@ func makesUp(t tenant.Tenant) bool {
 	if !is.Exists() {
 		return see(t).missed
 	}
-	finished := is.Condition(string(batchv1.JobComplete)).True() || is.Condition(string(batchv1.JobFailed)).True()
-	return !finished || hibernation.StateOf(t).Phase == "" && !is.Created().Before(hibernation.AwakeSince(t))
+	return !isFinished(is) || hibernation.StateOf(t).Phase == "" && !is.Created().Before(hibernation.AwakeSince(t))
 }
 
 // row is the row of a resource that nothing waits for.
@@ -195,14 +228,13 @@ func volumes(t tenant.Tenant) []job.Volume {
 	}
 }
 
-// argocdImage returns the image that exports Argo CD's objects: the platform's, or that of the version that runs or ran last, or that of the
-// backups until now; "" while none is known.
+// argocdImage returns the image that exports Argo CD's objects: the platform's, or that of the version that Argo CD has, or that of the backups until now;
+// "" where none is known.
 func argocdImage(t tenant.Tenant) string {
 	if _, tag := host.SplitImage(t.Backup.ArgoCD); tag != "" {
 		return t.Backup.ArgoCD
 	}
-	version, _ := argocd.RunningVersion(t)
-	if version = cmp.Or(version, t.Observed.XR.String("status", "argocd", "version")); version != "" {
+	if version := versionOf(t); version != "" {
 		return t.Backup.ArgoCD + ":" + version
 	}
 	for _, c := range t.Composed(tenant.BackupCronJob).List("spec", "jobTemplate", "spec", "template", "spec", "initContainers") {
@@ -213,11 +245,37 @@ func argocdImage(t tenant.Tenant) string {
 	return ""
 }
 
-// unnamed reports whether Argo CD runs with an image whose tag doesn't tell its version, so that there is none to export its objects with.
+// versionOf returns the version of Argo CD that is installed, as the tag of an image; "" where it isn't known. It is what the values of its chart name, or
+// else one that the chart may have. Which exactly, the function can't know: only the virtual cluster tells which version runs, or ran last, and its admin
+// has it tell what he likes.
+func versionOf(t tenant.Tenant) string {
+	tag := func(component string) string { return values.At[string](t.ArgoCD.Values, component, "image", "tag") }
+	if named := cmp.Or(tag("server"), tag("global")); named != "" {
+		if version := argocd.Version(named); versions.MayBe(version) {
+			return version
+		}
+		return ""
+	}
+	var charts []string
+	if known.Named(t.ArgoCD.Name) != nil {
+		// Until an upgrade has ended, it is of either.
+		charts = []string{t.ArgoCD.Version, cmp.Or(t.Observed.Running.ArgoCD, t.ArgoCD.Version)}
+	}
+	running, _ := argocd.RunningVersion(t)
+	for _, version := range []string{running, argocd.Version(t.Observed.XR.String("status", "argocd", "version"))} {
+		if versions.MayBe(version, charts...) {
+			return version
+		}
+	}
+	return ""
+}
+
+// unnamed reports whether Argo CD runs with an image whose tag doesn't tell its version, or tells one that its chart doesn't have, so that there is none
+// to export its objects with.
 func unnamed(t tenant.Tenant) bool {
 	_, runs := argocd.RunningVersion(t)
 	return runs && argocdImage(t) == ""
 }
 
 // unnamedMessage is for the platform: images are its own.
-const unnamedMessage = "Argo CD runs with an image whose tag isn't a version, so that none is known to export its objects with: set input.backup.argocd.tag of the function"
+const unnamedMessage = "Argo CD runs with an image whose tag isn't a version that its chart has, so that none is known to export its objects with: set input.backup.argocd.tag of the function"

@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/job"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
@@ -52,7 +53,7 @@ func resolveRestore(of part.Candidate) error {
 	if of.Was == nil && of.Input.Backup.Remote == "" {
 		return errors.New(restoreField + ": this platform has no backups: input.backup.remote of the function isn't set")
 	}
-	if of.Suspended {
+	if of.Suspended && of.Was == nil {
 		return fmt.Errorf(restoreField+": the platform has suspended claim %s: nobody gets its backups until that ends", cmp.Or(is.Tenant, of.Claim.Name))
 	}
 	if strings.Contains(is.Tenant, "/") {
@@ -66,6 +67,9 @@ func resolveRestore(of part.Candidate) error {
 		// With several control planes, no file is handed to one of them.
 		Snapshot: name == of.Claim.Name && d.Store.Kind == plan.StoreSQLite && d.Store.Size != "",
 		Active:   is.Activate, Seen: of.Restored,
+	}
+	if of.Suspended {
+		d.Restore.Held = name
 	}
 	switch {
 	case name != of.Claim.Name:
@@ -112,6 +116,10 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 	if !on {
 		return out
 	}
+	if t.Restore.Held != "" {
+		// A Job that is there would go on trying: it goes, and comes again.
+		return out
+	}
 	if t.Restore.Snapshot {
 		name := tenant.RestorePrefix + "snapshot"
 		waits := !t.Composed(tenant.VClusterRelease).Exists() || !t.Composed(tenant.RestoredSecret).Exists()
@@ -128,7 +136,8 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 }
 
 // hasOtherImages reports whether a Job that has restored nothing yet has other images than the platform names now, which had perhaps named some that
-// can't be pulled. Its template can't be changed: it goes, and comes again.
+// can't be pulled. Its template can't be changed: it goes, and comes again. The version of Argo CD in one of them is what a virtual cluster says runs,
+// which is not to have Jobs made again and again.
 func hasOtherImages(t tenant.Tenant, name string) bool {
 	pod := t.Composed(name).Get("spec", "template", "spec")
 	if t.Restore.Seen.At != "" || !pod.Exists() {
@@ -137,11 +146,19 @@ func hasOtherImages(t tenant.Tenant, name string) bool {
 	want := restoreJob(t).Template.Spec
 	is := append(pod.List("initContainers"), pod.List("containers")...)
 	for i, c := range append(want.InitContainers, want.Containers...) {
-		if i >= len(is) || is[i].String("image") != c.Image && c.Image != "" {
+		if i >= len(is) || c.Image != "" && platforms(t, is[i].String("image")) != platforms(t, c.Image) {
 			return true
 		}
 	}
 	return false
+}
+
+// platforms returns what the platform has named of an image.
+func platforms(t tenant.Tenant, image string) string {
+	if repository, _ := host.SplitImage(image); repository == t.Backup.ArgoCD {
+		return repository
+	}
+	return image
 }
 
 // imported reports whether everything that a copy may have now was imported.
@@ -174,8 +191,10 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 		steps = []job.Step{fetch, check, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}
 	}
 	j := jobOf(t, restoreScript, steps)
-	// It is tried again for about an hour.
+	// It is tried again for about an hour, and longer where attempts take long. Each has a deadline, also for an image that isn't there: longer than what
+	// its steps give up within by themselves, so that it is they who say why.
 	j.BackoffLimit, j.ActiveDeadlineSeconds = new(int32(12)), nil
+	j.Template.Spec.ActiveDeadlineSeconds = new(int64(restoreDeadline.Seconds()))
 	return j
 }
 
@@ -186,6 +205,8 @@ func observeRestore(t tenant.Tenant, is condition.Of) condition.Condition {
 		without = ". Only Argo CD's objects of it come back: " + r.Without
 	}
 	switch {
+	case r.Held != "":
+		return is.No(v1alpha1.ReasonRestoring, what+" isn't fetched: the platform has suspended claim "+r.Held+", and nobody gets its backups until that ends", "")
 	case s.At == "" && s.Message != "":
 		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored", s.Message)
 	case s.At == "" && !r.Snapshot && unnamed(t):

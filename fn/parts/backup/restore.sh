@@ -25,45 +25,52 @@ check)
   # It reads what tenants have written, and has no credentials.
   set -o pipefail
   name=$(given name 0-9TZ-)
-  part() { tar -x -O -f backup.tar "$1"; }
+  part() { within 120 tar -x -O -f backup.tar "$1"; }
   # Through a pipe, in which tar can't skip what isn't there.
-  cat backup.tar | tar -t -f - >/dev/null 2>/tmp/err || fail "reading $name" "it is damaged: $(why)"
+  cat backup.tar | within 120 tar -t -f - >/dev/null 2>/tmp/err || fail "reading $name" "it is damaged: $(why)"
   # An archive ends with two empty blocks, without which tar reads it, too.
   [ "$(tail -c 1024 backup.tar | tr '\0' 0 | tr -d -c 0 | wc -c)" -eq 1024 ] || fail "reading $name" "it is damaged: its end isn't there"
   # Whoever may write to the store could put a backup where it doesn't belong.
   whose=$(part owner 2>/tmp/err | head -c 500)
   [ "$whose" = "$OWNER" ] || fail "reading $name" "it isn't a backup of $OWNER, but of ${whose:-nobody}"
   [ "$(part argocd.yaml 2>/tmp/err | head -c 1 | wc -c)" -gt 0 ] || fail "reading $name" "it is damaged: $(why)"
-  part snapshot.tar.gz 2>/tmp/err | within 300 gunzip -c 2>>/tmp/err | tar -t -f - 2>>/tmp/err >keys || fail "reading $name" "it is damaged: $(why)"
+  part snapshot.tar.gz 2>/tmp/err | within 300 gunzip -c 2>>/tmp/err | within 300 tar -t -f - 2>>/tmp/err >keys || fail "reading $name" "it is damaged: $(why)"
   # An earlier version's has none.
   part since 2>/dev/null | head -c 40 >since
   case $MODE in
   Snapshot)
     count '' keys >objects
     count '^/*registry/argoproj[.]io/applications/' keys >applications
-    tar -x -f backup.tar tenant 2>/tmp/err || fail "reading $name" "$(why)"
+    within 120 tar -x -f backup.tar tenant 2>/tmp/err || fail "reading $name" "$(why)"
     ;;
   Objects | Clusters)
     # A copy has settings, accounts and hostnames of its own, and no credentials of clusters before it is activated. What else it has got until
     # then stays as it is. Beside that, it writes how many objects there are, and which namespaces Applications and ApplicationSets are in.
     rm -rf want namespaces && : >namespaces
-    part argocd.yaml | awk -v active="$ACTIVE" -v mode="$MODE" '
+    # It is read twice, for what is kept of it, and for that: lines that are collected take a time that grows with the square of their number, and
+    # whoever has written them chooses it.
+    part argocd.yaml 2>/tmp/err | within 300 awk -v active="$ACTIVE" -v mode="$MODE" '
       function flush() {
-        own = doc ~ /\n  name: argocd-(cm|rbac-cm|secret|notifications-cm|notifications-secret|cmd-params-cm)\n/ && doc ~ /\nkind: (ConfigMap|Secret)\n/
-        cluster = doc ~ /\nkind: Secret\n/ && doc ~ /argocd.argoproj.io\/secret-type: cluster\n/
-        if (doc != "\n" && !own && (cluster ? active == "true" : mode == "Objects")) {
-          printf "%s---\n", substr(doc, 2)
+        kept = lines && !(own && settings) && (secret && cluster ? active == "true" : mode == "Objects")
+        print kept + 0
+        if (kept) {
           want++
-          if (namespace != "" && doc ~ /\nkind: Application(Set)?\n/) print namespace >"namespaces"
+          if (namespace != "" && application) print namespace >"namespaces"
         }
-        doc = "\n"; section = namespace = ""
+        lines = own = settings = secret = cluster = application = 0; section = namespace = ""
       }
-      BEGIN { doc = "\n" }
       /^---$/ { flush(); next }
+      { lines = 1 }
       /^[^ ]/ { section = $1 }
       section == "metadata:" && /^  namespace: / { namespace = $2; gsub(/["\047]/, "", namespace) }
-      { doc = doc $0 "\n" }
-      END { flush(); print want + 0 >"want" }' >import.yaml 2>/tmp/err || fail "reading $name" "$(why)"
+      /^  name: argocd-(cm|rbac-cm|secret|notifications-cm|notifications-secret|cmd-params-cm)$/ { own = 1 }
+      /^kind: (ConfigMap|Secret)$/ { settings = 1 }
+      /^kind: Secret$/ { secret = 1 }
+      /^kind: Application(Set)?$/ { application = 1 }
+      /argocd.argoproj.io\/secret-type: cluster$/ { cluster = 1 }
+      END { flush(); print want + 0 >"want" }' 2>>/tmp/err | within 300 awk '
+      { while (("tar -x -O -f backup.tar argocd.yaml" | getline line) > 0 && line != "---") if ($0) print line }
+      $0 { print "---" }' >import.yaml 2>>/tmp/err || fail "reading $name" "$(why)"
     rm backup.tar
     ;;
   esac
@@ -91,14 +98,14 @@ deliver)
   # A file, since no argument may have more than 128 KiB.
   kubectl patch secret "$SECRET" --namespace "$PLATFORM" --type merge --patch-file /tmp/patch >/dev/null 2>/tmp/err || fail "keeping what the platform knows of the tenant" "$(why)"
   for _ in $(seq 300); do
-    if restored || kubectl exec --namespace "$NAMESPACE" vcluster-0 --container restore -- true 2>/tmp/err; then
+    if restored || within 10 kubectl exec --namespace "$NAMESPACE" vcluster-0 --container restore -- true 2>/tmp/err; then
       break
     fi
     sleep 2
   done
   restored && exit 0
   # Both ends have to have all of it.
-  snapshot() { tar -x -O -f backup.tar snapshot.tar.gz; }
+  snapshot() { within 120 tar -x -O -f backup.tar snapshot.tar.gz; }
   size=$(snapshot | wc -c | tr -d ' ') || fail "reading the snapshot" "$(why)"
   snapshot | within 300 kubectl exec --stdin --namespace "$NAMESPACE" vcluster-0 --container restore -- \
     sh -c "cat >/data/restore.part && [ \"\$(wc -c </data/restore.part)\" -eq $size ] && mv /data/restore.part /data/restore.tar.gz" 2>/tmp/err || fail "handing the snapshot to the virtual cluster" "$(why)"

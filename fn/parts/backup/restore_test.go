@@ -2,6 +2,8 @@ package backup_test
 
 import (
 	"encoding/base64"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // report is what a Job says.
@@ -45,6 +48,57 @@ func TestBackupOfASuspendedTenant(t *testing.T) {
 			e.Cluster[crossplanetest.Key(o)] = o
 			if got := crossplanetest.Refusal(e.Reconcile()); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
 				t.Errorf("want %q, got %q", tc.want, got)
+			}
+		})
+	}
+}
+
+// TestSuspendedMeanwhile: what a copy has not fetched yet when the platform suspends the original waits until that ends, also with a Job that is there, and
+// also when something else of its claim has a mistake. Who the original is, is only required until everything was fetched.
+func TestSuspendedMeanwhile(t *testing.T) {
+	const done = "2026-01-02T00:00:00Z"
+	inactive, active := `{"restoreFrom":{"tenant":"other"}}`, `{"restoreFrom":{"tenant":"other","activate":true}}`
+	suspend := func(e *crossplanetest.Engine, with string) {
+		o := resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"other-1","labels":{"crossplane.io/claim-namespace":"team-a","crossplane.io/claim-name":"other"}},"spec":{` + with + `}}`)
+		e.Cluster[crossplanetest.Key(o)] = o
+	}
+	for name, tc := range map[string]struct {
+		was, is string
+		report  map[string]any
+		// jobs are those while the original is suspended, and after that.
+		during, after []string
+		required      bool
+	}{
+		"ActivatedThen": {inactive, active, map[string]any{"restoredAt": done, "active": "false"}, nil, []string{"restore-all-objects"}, true},
+		"NotFetchedYet": {inactive, inactive, map[string]any{}, nil, []string{"restore-objects"}, true},
+		"Fails":         {active, active, map[string]any{"message": "no"}, nil, []string{"restore-all-objects"}, true},
+		"WithAMistake":  {active, `{"restoreFrom":{"tenant":"other","activate":true},"backup":{"keep":-1}}`, map[string]any{}, nil, []string{"restore-all-objects"}, true},
+		"NotActivated":  {inactive, inactive, map[string]any{"restoredAt": done, "active": "false"}, []string{"restore-objects"}, []string{"restore-objects"}, false},
+		"FetchedBefore": {active, active, map[string]any{"restoredAt": done, "active": "true"}, []string{"restore-all-objects"}, []string{"restore-all-objects"}, false},
+		"ItsOwn":        {`{"restoreFrom":{}}`, `{"restoreFrom":{"activate":true}}`, map[string]any{"restoredAt": done, "active": "false"}, []string{"restore-snapshot"}, []string{"restore-snapshot"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, tc.was, withStore).Install()
+			report(e, tc.report)
+			suspend(e, `"suspension":{"reason":"unpaid"}`)
+			e.SetSpec(tc.is)
+			e.Reconcile()
+			e.Reconcile()
+			if diff := cmp.Diff(tc.during, slices.Sorted(maps.Keys(restoreJobs(e)))); diff != "" {
+				t.Errorf("suspended: -want, +got:\n%s", diff)
+			}
+			c := e.Condition(v1alpha1.ConditionRestored)
+			if is := strings.Contains(c.GetMessage(), "the platform has suspended claim other"); is != tc.required || is && c.GetReason() != v1alpha1.ReasonRestoring {
+				t.Errorf("suspended: want it to say so %t, got %v", tc.required, c)
+			}
+			if _, is := e.Response.GetRequirements().GetResources()["original/other"]; is != tc.required {
+				t.Errorf("the original is required: want %t, got %t", tc.required, is)
+			}
+			suspend(e, `"plan":"small"`)
+			e.Reconcile()
+			e.Reconcile()
+			if diff := cmp.Diff(tc.after, slices.Sorted(maps.Keys(restoreJobs(e)))); diff != "" {
+				t.Errorf("not suspended any more: -want, +got:\n%s", diff)
 			}
 		})
 	}
@@ -341,4 +395,29 @@ func TestImagesAreCorrected(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReportedVersionsChangeNothing: whatever a virtual cluster says runs, the Job of a copy stays.
+func TestReportedVersionsChangeNothing(t *testing.T) {
+	e := crossplanetest.New(t, `{"restoreFrom":{"tenant":"other"}}`, withStore).Install()
+	report(e, map[string]any{})
+	before := restoreImages(e)
+	for _, version := range []string{"v3.4.5", "v3.4.6"} {
+		e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) {
+			w.Images = map[string]string{"server": "quay.io/argoproj/argocd:" + version}
+		})
+		e.Reconcile()
+		if diff := cmp.Diff(before, restoreImages(e)); diff != "" || len(before) == 0 {
+			t.Errorf("it says that %s runs: -want, +got:\n%s", version, diff)
+		}
+	}
+}
+
+// restoreImages are the images of the Job of a copy.
+func restoreImages(e *crossplanetest.Engine) []string {
+	var out []string
+	for _, c := range wire.Of(e.Observed("restore-objects")).List("spec", "template", "spec", "initContainers") {
+		out = append(out, c.String("image"))
+	}
+	return out
 }

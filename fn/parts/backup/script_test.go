@@ -319,6 +319,46 @@ func TestWhatACopyGets(t *testing.T) {
 	}
 }
 
+// TestLongTexts: an object with very many lines is read within about the time of their number, of a backup and of a restore.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("      x\n", 20_000)
+	long = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  annotations:\n    note: |\n" + long + "  name: cart\nspec:\n  note: |\n" + long + "---\n"
+	for _, programs := range []string{"Here", "BusyBox"} {
+		t.Run(programs, func(t *testing.T) {
+			dir := inDir(t, map[string]string{"rclone": fakeRclone, "argocd": "#!/bin/sh\ncase $* in *export*) cp stored/argocd.yaml back.yaml ;; *) printf '/Secret git unchanged\\nargoproj.io/Application cart unchanged\\n' ;; esac\n"})
+			if programs == "BusyBox" {
+				withBusyBox(t, dir)
+			}
+			repository := exported[strings.Index(exported, "apiVersion: v1\ndata:\n  url: aHR0"):strings.Index(exported, "apiVersion: argoproj.io/v1alpha1\nkind: AppProject")]
+			for name, content := range map[string]string{"owner": "team-a/shop\n", "argocd.yaml": repository + long, "snapshot.tar.gz": zipped(t, "/registry/a")} {
+				write(t, dir, "stored/"+name, content)
+			}
+			runRestore(t, dir, "Objects", "fetch", "check")
+			if is := read(t, dir, "import.yaml"); is != repository+long {
+				t.Fatalf("of %d bytes, %d come back: %s", len(repository+long), len(is), read(t, dir, "failed"))
+			}
+			runRestore(t, dir, "Objects", "import")
+			if digest := read(t, dir, "digest"); len(digest) != 65 || read(t, dir, "failed") != "" {
+				t.Errorf("the digest is %q: %s", digest, read(t, dir, "failed"))
+			}
+		})
+	}
+}
+
+// TestNothingIsReadForever: what tenants have written is read by no program without an end.
+func TestNothingIsReadForever(t *testing.T) {
+	endless := regexp.MustCompile(`(?m)(^|[|({;&] *|\$\()\s*(awk|gunzip|gzip|tar (-[xt]|--delete)|argocd|kubectl exec)\b.*`)
+	for _, script := range []string{"common.sh", "backup.sh", "restore.sh"} {
+		raw, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range endless.FindAllString(string(raw), -1) {
+			t.Errorf("%s: without within: %s", script, found)
+		}
+	}
+}
+
 // applyKubectl notes which namespaces it makes.
 const applyKubectl = `#!/bin/sh
 case "$*" in

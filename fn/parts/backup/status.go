@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,6 +106,15 @@ func report(t tenant.Tenant, out *v1alpha1.Status) {
 }
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	out := observeLast(t, is)
+	if runs := stillRun(t); t.Backup.Folder != "" && t.Backup.Now != "" && len(runs) > 0 && !slices.Contains(runs, tenant.BackupNowResource(t.Backup.Now)) {
+		out.Message += fmt.Sprintf("; one for %.64q of the annotation %s begins once the one that is being made has ended", t.Backup.Now, v1alpha1.AnnotationBackup)
+	}
+	return out
+}
+
+// observeLast tells how the last backups went.
+func observeLast(t tenant.Tenant, is condition.Of) condition.Condition {
 	if t.Backup.Folder == "" {
 		return is.No(v1alpha1.ReasonNoBackup, "The platform has no place for backups: input.backup.remote of the function isn't set", "")
 	}

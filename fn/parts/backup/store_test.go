@@ -426,6 +426,26 @@ func TestCannotComeBack(t *testing.T) {
 	}
 }
 
+// TestProcessorsAreBounded: what tenants have written takes one processor at most, and each attempt of a restore has an end.
+func TestProcessorsAreBounded(t *testing.T) {
+	for spec, name := range map[string]string{`{"backup":{"enabled":true}}`: "backup", `{"restoreFrom":{}}`: "restore-snapshot", `{"restoreFrom":{"tenant":"other"}}`: "restore-objects"} {
+		e := crossplanetest.New(t, spec, withStore).Install()
+		of := wire.Of(e.Observed(name)).Get("spec")
+		if name == "backup" {
+			of = of.Get("jobTemplate", "spec")
+		}
+		pod := of.Get("template", "spec")
+		if all, each := of.Value("activeDeadlineSeconds").GetNumberValue(), pod.Value("activeDeadlineSeconds").GetNumberValue(); all == 0 && each == 0 {
+			t.Errorf("%s: it has no deadline", name)
+		}
+		for _, c := range append(pod.List("initContainers"), pod.List("containers")...) {
+			if most := c.String("resources", "limits", "cpu"); most != "1" {
+				t.Errorf("%s, %s: it may take %q processors", name, c.String("name"), most)
+			}
+		}
+	}
+}
+
 // TestMemoryIsReserved: Jobs that don't fit on a node beside others wait, since what they may take in memory is reserved. No step finds the files
 // of another one's programs in its own /tmp, and only the one that stores and the one that fetches have the store's credentials.
 func TestMemoryIsReserved(t *testing.T) {

@@ -48,7 +48,6 @@ func spec(name string) func(tenant.Tenant) batchv1.JobSpec {
 			}}},
 		})
 		out.BackoffLimit = new(int32(attempts))
-		out.Template.Spec.TerminationGracePeriodSeconds = new(int64(1))
 		return out
 	}
 }

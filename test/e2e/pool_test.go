@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
 )
 
 const poolName = "e2e-pool"
@@ -307,15 +307,15 @@ func (p *pooled) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	for _, l := range p.lives {
 		xr := l.XRName(ctx, t)
 		deleteAndAwait(ctx, t, l, goneWithin)
-		list, err := all(t, compositeKind).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range list.Items {
-			if strings.HasPrefix(o.GetName(), xr) {
-				t.Errorf("%s of %s is left", o.GetName(), l.Name)
+		// Its name doesn't say whose the tenant is.
+		eventually.True(ctx, t, goneWithin, "everything of "+xr+" is gone", func(ctx context.Context) (bool, string) {
+			left, err := inventory.Take(ctx, host)
+			if err != nil {
+				return false, err.Error()
 			}
-		}
+			of := left.About(xr)
+			return len(of) == 0, "\n" + of.String()
+		})
 	}
 	p.lives, p.pool = nil, nil
 	return ctx

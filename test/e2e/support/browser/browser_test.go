@@ -66,7 +66,7 @@ func TestSignOn(t *testing.T) {
 	}))
 	defer s.Close()
 	defer func(was time.Duration) { answersWithin = was }(answersWithin)
-	answersWithin = 5 * time.Second
+	answersWithin = 15 * time.Second
 	b := Open(t, Options{})
 	b.LogInSSO(t, s.URL, "ada", "secret")
 	b.AwaitText(t, 10*time.Second, "Applications of ada")

@@ -42,13 +42,19 @@ func runStep(t *testing.T, dir, script, step string, env ...string) {
 		}
 		text += string(raw)
 	}
-	text = regexp.MustCompile(`within \d+ `).ReplaceAllString(text, "within 1 ")
+	limit := "20"
+	for _, hanging := range []string{"hangs", "slow-cat", "slow-rcat"} {
+		if _, err := os.Stat(filepath.Join(dir, hanging)); err == nil {
+			limit = "3"
+		}
+	}
+	text = regexp.MustCompile(`within \d+ `).ReplaceAllString(text, "within "+limit+" ")
 	text = strings.NewReplacer("cd /work", "cd "+dir, "/work/", dir+"/", "/tmp/", dir+"/tmp/", "/tenant/*", dir+"/mounted/*").Replace(text)
 	// Each step has one of its own.
 	if err := cmp.Or(os.RemoveAll(filepath.Join(dir, "tmp")), os.Mkdir(filepath.Join(dir, "tmp"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	shell, path := []string{"sh"}, dir+":"+os.Getenv("PATH")
 	switch step {
@@ -121,10 +127,10 @@ func TestTakesTooLong(t *testing.T) {
 		dir := inDir(t, map[string]string{"kubectl": fakeKubectl, "timeout": timeout, "hangs": ""})
 		began := time.Now()
 		runStep(t, dir, "backup.sh", "snapshot")
-		if took := time.Since(began); took > 8*time.Second {
+		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("%s: it takes %s", name, took)
 		}
-		if why, err := os.ReadFile(filepath.Join(dir, "failed")); err != nil || !strings.Contains(string(why), "taking vcluster's snapshot: it took longer than 1 seconds") {
+		if why, err := os.ReadFile(filepath.Join(dir, "failed")); err != nil || !strings.Contains(string(why), "taking vcluster's snapshot: it took longer than 3 seconds") {
 			t.Errorf("%s: it says %s, %v", name, why, err)
 		}
 	}
@@ -321,7 +327,7 @@ func TestWhatACopyGets(t *testing.T) {
 
 // TestLongTexts: an object with very many lines is read within about the time of their number, of a backup and of a restore.
 func TestLongTexts(t *testing.T) {
-	long := strings.Repeat("      x\n", 20_000)
+	long := strings.Repeat("      x\n", 40_000)
 	long = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  annotations:\n    note: |\n" + long + "  name: cart\nspec:\n  note: |\n" + long + "---\n"
 	for _, programs := range []string{"Here", "BusyBox"} {
 		t.Run(programs, func(t *testing.T) {

@@ -246,7 +246,7 @@ func TestSlowStore(t *testing.T) {
 				write(t, dir, "bucket/team-a/shop/"+good, "good")
 				write(t, dir, "slow-"+slow, "")
 				runStore(t, dir)
-				if failed := read(t, dir, "failed"); !strings.HasPrefix(failed, says) || !strings.Contains(failed, "it took longer than 1 seconds") {
+				if failed := read(t, dir, "failed"); !strings.HasPrefix(failed, says) || !strings.Contains(failed, "it took longer than 3 seconds") {
 					t.Errorf("it says %q", failed)
 				}
 				if is := inBucket(t, dir); !slices.Equal(is, []string{good}) {
@@ -259,7 +259,7 @@ func TestSlowStore(t *testing.T) {
 	write(t, dir, "bucket/team-a/shop/"+good, strings.Repeat("good", 100))
 	write(t, dir, "slow-cat", "")
 	runRestore(t, dir, "Objects", "fetch")
-	if failed := read(t, dir, "failed"); !strings.Contains(failed, "it took longer than 1 seconds") {
+	if failed := read(t, dir, "failed"); !strings.Contains(failed, "it took longer than 3 seconds") {
 		t.Errorf("a restore says %q", failed)
 	}
 }

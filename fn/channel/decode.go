@@ -165,7 +165,7 @@ func (c *request) setPlans(found []wire.Struct) {
 	was := c.revisions[c.state.Revision]
 	c.plans, c.defaultPlan = map[string]v1alpha1.PlanSpec{}, cmp.Or(byDefault, was.DefaultPlan)
 	for name, p := range plans {
-		if c.mistake(p, tenant.Offered{}, mistakes.Plan) != nil {
+		if by, _ := c.try(p, tenant.Offered{}); by == mistakes.Plan {
 			bad = append(bad, name)
 			continue
 		}
@@ -180,27 +180,25 @@ func (c *request) setPlans(found []wire.Struct) {
 	slices.Sort(c.mistakes)
 }
 
-// mistake returns the error that an empty claim gets with a plan and an offer, if it is a mistake of an
-// owner's; nil otherwise.
-func (c *request) mistake(p plan.Plan, r tenant.Offered, owner mistakes.Owner) error {
-	_, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: c.input, Plan: p, Offered: r})
-	if err != nil && mistakes.OwnerOf(err) == owner {
-		return err
-	}
-	return nil
+// try returns the error that an empty claim gets with a plan and an offer, and whose mistake it is: the claim's if there is none.
+func (c *request) try(p plan.Plan, r tenant.Offered) (by mistakes.Owner, err error) {
+	_, err = resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: c.input, Plan: p, Offered: r})
+	return mistakes.OwnerOf(err), err
 }
 
 // check returns the channel's strategy, and an error for a spec that no tenant can have. What only some
 // tenants can't have is reported on these tenants.
 func (c *request) check() (rollout.Strategy, error) {
-	offered := tenant.Offered{Channel: c.name, ChannelOffer: c.spec.Offer}
-	if err := c.mistake(plan.Plan{}, offered, mistakes.Input); err != nil {
+	by, ofOffer := c.try(plan.Plan{}, tenant.Offered{Channel: c.name, ChannelOffer: c.spec.Offer})
+	switch {
+	case by == mistakes.Input:
 		// It hides those of the offer and of plans.
-		return rollout.Strategy{}, err
+		return rollout.Strategy{}, ofOffer
+	case by != mistakes.Channel:
+		ofOffer = nil
 	}
 	_, ofNamespaces := plan.Lists("spec.namespaces", c.spec.Namespaces, "")
 	s, ofRollout := rollout.Parse(c.spec.Rollout)
-	ofOffer := c.mistake(plan.Plan{}, offered, mistakes.Channel)
 	err := mistakes.Join(ofNamespaces, ofRollout, ofOffer)
 	if err == nil {
 		return s, nil

@@ -120,9 +120,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if err != nil {
 		return g, err
 	}
-	if s.Suspension == nil {
-		s.Suspension = suspension(req, o)
-	}
+	s.Suspension = suspension(req, o)
 	with := g
 	if s.RestoreFrom == nil {
 		// A claim in Git needn't keep what only its first installation read.

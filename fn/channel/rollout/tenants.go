@@ -229,13 +229,9 @@ func (t *tenants) fail(f Failure, why string) {
 
 // remember counts the failures that the state remembers, too, and has it remember all of them.
 func (t *tenants) remember(s *State) {
-	counted := map[string]bool{}
-	for _, f := range t.failures {
-		counted[f.Tenant] = true
-	}
 	for _, f := range s.Failures {
 		switch r := t.records[f.Tenant]; {
-		case counted[f.Tenant]:
+		case t.statuses[f.Tenant] == failed:
 		case r == nil:
 			t.fail(f, "has left the channel since")
 		case r.Phase != v1alpha1.PhaseReady:
